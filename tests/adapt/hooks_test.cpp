@@ -1,6 +1,7 @@
 // Sentences of cairn/adapt/hooks.hpp.
 #include <cairn/adapt/hooks.hpp>
 #include <cairn/alloc/budget.hpp>
+#include <cairn/alloc/concurrent_heap.hpp>
 #include <cairn/alloc/growing_arena.hpp>
 #include <cairn/alloc/heap.hpp>
 #include <cairn/alloc/locked.hpp>
@@ -26,6 +27,7 @@ heap<>& heap_function() noexcept {
     return memory;
 }
 locked<heap<>> locked_heap;
+concurrent_heap concurrent_object;
 growing_arena arena_object;
 system_allocator system_object;
 budget<heap<>> budget_object{64_MiB};
@@ -34,8 +36,9 @@ tracked<heap<>> tracked_heap{tracked<heap<>>::options{.name = "hooks", .list = t
 template <class Hooks>
 class every_memory : public testing::Test {};
 using memories = testing::Types<hooks<heap_object>, hooks<heap_function>, hooks<locked_heap>,
-                                hooks<arena_object>, hooks<system_object>, hooks<budget_object>,
-                                hooks<tracked_heap>, hooks<heap_object, hook_sizes::trusted>>;
+                                hooks<concurrent_object>, hooks<arena_object>, hooks<system_object>,
+                                hooks<budget_object>, hooks<tracked_heap>,
+                                hooks<heap_object, hook_sizes::trusted>>;
 TYPED_TEST_SUITE(every_memory, memories);
 
 struct block {

@@ -1,5 +1,7 @@
 // Sentences of cairn/adapt/sdl2.hpp, with the real SDL on its dummy driver.
 #include <cairn/adapt/sdl2.hpp>
+#include <cairn/alloc/heap.hpp>
+#include <cairn/alloc/locked.hpp>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -65,6 +67,6 @@ TEST(sdl2, opens_a_window_of_the_dummy_driver) {
 TEST(sdl2, has_a_memory_for_any_thread_by_default) {
     ASSERT_EQ(set_sdl2_memory(), 0);
     void* const p = SDL_malloc(100);
-    EXPECT_TRUE((detail::never_ended<locked<heap<>>, detail::of_sdl2>().owns(p)));
+    EXPECT_TRUE((detail::never_ended<concurrent_heap, detail::of_sdl2>().owns(p)));
     SDL_free(p);
 }

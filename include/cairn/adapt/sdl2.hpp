@@ -15,8 +15,7 @@
 
 #include <cairn/adapt/hooks.hpp>
 #include <cairn/adapt/inside/library_memory.hpp>
-#include <cairn/alloc/heap.hpp>
-#include <cairn/alloc/locked.hpp>
+#include <cairn/alloc/concurrent_heap.hpp>
 
 #include <SDL_stdinc.h>
 
@@ -29,7 +28,7 @@ struct of_sdl2;
 /// SDL asks `Memory` for every block from now on. As hooks<>: an object or a function.
 /// Requires: SDL_GetNumAllocations() is 0: SDL frees blocks with the functions of that time.
 /// Returns:  0, or what SDL_SetMemoryFunctions() returns.
-template <auto& Memory = detail::never_ended<locked<heap<>>, detail::of_sdl2>>
+template <auto& Memory = detail::never_ended<concurrent_heap, detail::of_sdl2>>
 int set_sdl2_memory() noexcept {
     using in = hooks<Memory>;
     return SDL_SetMemoryFunctions(in::malloc, in::calloc, in::realloc, in::free);

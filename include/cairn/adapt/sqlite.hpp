@@ -14,8 +14,7 @@
 
 #include <cairn/adapt/hooks.hpp>
 #include <cairn/adapt/inside/library_memory.hpp>
-#include <cairn/alloc/heap.hpp>
-#include <cairn/alloc/locked.hpp>
+#include <cairn/alloc/concurrent_heap.hpp>
 
 #include <sqlite3.h>
 
@@ -24,7 +23,7 @@ namespace cairn { inline namespace CAIRN_FLAVOUR {
 /// SQLite asks `Memory` for every block from now on. As hooks<>: an object or a function.
 /// Requires: SQLite is not initialized: nothing of it but sqlite3_config() was called before.
 /// Returns:  SQLITE_OK, or what sqlite3_config() returns: SQLITE_MISUSE when it is initialized.
-template <auto& Memory = detail::never_ended<locked<heap<>>, sqlite3>>
+template <auto& Memory = detail::never_ended<concurrent_heap, sqlite3>>
 int set_sqlite_memory() noexcept {
     using in = hooks<Memory>;
     static constexpr sqlite3_mem_methods methods{
