@@ -3,7 +3,10 @@
 
 #if !defined(_WIN32)
 
+#    include <sys/resource.h>
+
 #    include <atomic>
+#    include <cstdio>
 #    include <cstring>
 #    include <thread>
 
@@ -94,6 +97,27 @@ TEST(concurrent_heap_fork, a_cache_of_a_lost_thread_serves_the_next) {
     }));
     step = 2;
     other.join();
+}
+
+// ulimit -v: segments become smaller, then requests are refused, and the heap goes on.
+TEST(concurrent_heap_fork, works_where_addresses_are_limited) {
+    if (cairn::detail::poison_is_queryable || under_tsan) { GTEST_SKIP() << "shadow memory"; }
+    concurrent_heap h;
+    EXPECT_TRUE(child_finds([&] {
+        std::size_t used = 0;
+        if (std::FILE* const f = std::fopen("/proc/self/statm", "r")) {
+            if (std::fscanf(f, "%zu", &used) != 1) { used = 0; }
+            std::fclose(f);
+        }
+        if (used == 0) { return true; }
+        const rlim_t limit = used * cairn::page_memory::size() + (std::size_t{24} << 20);
+        const rlimit most{limit, limit};
+        setrlimit(RLIMIT_AS, &most);
+        std::size_t count = 0;
+        while (h.allocate(1000) != nullptr) { ++count; }
+        h.validate();
+        return count > 10'000 && count < 30'000 && h.allocate(std::size_t{8} << 20) == nullptr;
+    }));
 }
 
 }  // namespace

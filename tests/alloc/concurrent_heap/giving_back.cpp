@@ -3,6 +3,8 @@
 #include <cairn/alloc/concurrent_heap.hpp>
 #include <cairn/core/null_allocator.hpp>
 #include <cairn/core/sizes.hpp>
+#include <cairn/debug/guarded.hpp>
+#include <cairn/debug/tracked.hpp>
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -199,6 +201,22 @@ TEST(concurrent_heap, a_heap_without_an_upstream_refuses) {
     EXPECT_EQ(h.allocate_zeroed(10), nullptr);
     EXPECT_FALSE(h.reserve(1));
     h.validate();
+}
+
+TEST(concurrent_heap, wrappers_watch_it_as_every_allocator) {
+    concurrent_heap h;
+    cairn::tracked<concurrent_heap&> counted{h};
+    cairn::guarded<concurrent_heap&> fenced{h};
+    for (const std::size_t size : {40_B, 5000_B, 100_KiB}) {
+        void* const p = counted.allocate(size, alignment{16});
+        void* const q = fenced.allocate(size, alignment{16});
+        std::memset(p, 1, size);
+        std::memset(q, 2, size);
+        EXPECT_EQ(counted.stats().live_size, size);
+        counted.deallocate(p, size, alignment{16});
+        fenced.deallocate(q, size, alignment{16});
+    }
+    EXPECT_EQ(counted.stats().live_size, 0u);
 }
 
 TEST(concurrent_heap, hundreds_of_heaps_at_once) {
