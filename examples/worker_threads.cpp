@@ -24,7 +24,7 @@ int main() {
     // [workers]
     const auto batches = numbers.batches(1000);  // no two of them share a cache line
     cairn::concurrent_pool_of<result> results;   // made in one thread, destroyed in another
-    cairn::message_queue<result*> done{16};      // the way between them
+    cairn::message_queue<result*> done{{.capacity = 16}};  // the way between them
     cairn::per_thread<cairn::arena> temporary{2, cairn::system_memory(),
                                               [](std::size_t) { return cairn::arena{64_KiB}; }};
 

@@ -23,7 +23,7 @@ namespace {
 constexpr std::size_t capacity = 1024;
 
 struct cairn_queue {
-    cairn::message_queue<void*> q{capacity};
+    cairn::message_queue<void*> q{{.capacity = capacity}};
     bool push(void* m) { return q.try_push(m); }
     bool pop(void*& m) { return q.try_pop(m); }
 };

@@ -24,7 +24,8 @@ void* address_of(std::uintptr_t edge) noexcept { return reinterpret_cast<void*>(
 
 }  // namespace
 
-virtual_arena::virtual_arena(std::size_t reserve_size, options how) noexcept : how_{how} {
+virtual_arena::virtual_arena(std::size_t reserve_size, allocator_ref upstream, options how) noexcept
+    : upstream_{upstream}, how_{how} {
     const bool huge = how.huge == huge_pages::advised;
     const std::size_t step = huge ? page_memory::huge_size() : page_memory::size();
     // Twice the step: rounding up adds less than one, the guard is one page, and a step is that or
@@ -52,7 +53,7 @@ virtual_arena::virtual_arena(std::size_t reserve_size, options how) noexcept : h
 }
 
 virtual_arena::virtual_arena(virtual_arena&& from) noexcept
-    : marks_{std::move(from.marks_)}, watch_{std::move(from.watch_)} {
+    : upstream_{from.upstream_}, marks_{std::move(from.marks_)}, watch_{std::move(from.watch_)} {
     // The region first: `from` then has an empty one, and its reserved_end_ becomes that region's
     // begin, so that its capacity() is 0 and it commits nothing.
     region_ = std::exchange(from.region_, {});
@@ -69,6 +70,7 @@ virtual_arena& virtual_arena::operator=(virtual_arena&& from) noexcept {
 void virtual_arena::release() noexcept {
     if (reservation_size_ != 0) {
         region_.unpoison_all();  // the addresses may be mapped for other code next
+        upstream_.refund(region_.capacity());
         page_memory::release(address_of(region_.begin()), reservation_size_);
         reservation_size_ = 0;
     }
@@ -92,12 +94,14 @@ bool virtual_arena::commit_up_to(std::size_t size_needed, std::size_t size_wante
         size = size > capacity() ? capacity() : size;
         size = detail::round_up(size, alignment{page});  // capacity() is a whole number of them
         if (size < size_needed) { continue; }
+        if (!upstream_.try_charge(size - have)) { continue; }
         if (page_memory::commit(address_of(region_.end()), size - have)) {
             // Poisoned before the region has it: no moment at which free bytes look allocated.
             poison(address_of(region_.end()), size - have);
             region_.set_end(region_.begin() + size);
             return true;
         }
+        upstream_.refund(size - have);
     }
     return false;
 }
@@ -169,6 +173,7 @@ void virtual_arena::decommit_above_retained() noexcept {
     region_.set_end(region_.begin() + kept);
     unpoison(address_of(region_.end()), dropped);  // the pages fault now; no need for shadow
     page_memory::decommit(address_of(region_.end()), dropped);
+    upstream_.refund(dropped);
     next_step_ = how_.commit_step_min;
 }
 

@@ -20,7 +20,7 @@ using namespace cairn;
 namespace {
 
 TEST(message_queue, gives_messages_in_the_order_in_which_they_came) {
-    message_queue<int> q{4};
+    message_queue<int> q{{.capacity = 4}};
     int got = -1;
     EXPECT_FALSE(q.try_pop(got)) << "an empty queue has no message";
     EXPECT_EQ(got, -1) << "and leaves the variable alone";
@@ -36,7 +36,7 @@ TEST(message_queue, gives_messages_in_the_order_in_which_they_came) {
 
 TEST(message_queue, carries_handles_to_the_thread_that_owns_their_objects) {
     slot_map<int> owner;
-    message_queue<slot_map<int>::handle_type> q{4};
+    message_queue<slot_map<int>::handle_type> q{{.capacity = 4}};
     const auto sent = owner.emplace(7);
     EXPECT_TRUE(q.try_push(sent));
     slot_map<int>::handle_type got;
@@ -45,7 +45,7 @@ TEST(message_queue, carries_handles_to_the_thread_that_owns_their_objects) {
 }
 
 TEST(message_queue, a_full_one_refuses_and_is_unchanged) {
-    message_queue<int> q{8};
+    message_queue<int> q{{.capacity = 8}};
     for (int i = 0; i < 8; ++i) { EXPECT_TRUE(q.try_push(i)); }
     EXPECT_FALSE(q.try_push(8));
     EXPECT_EQ(q.approximate_count(), 8u);
@@ -58,17 +58,17 @@ TEST(message_queue, a_full_one_refuses_and_is_unchanged) {
 }
 
 TEST(message_queue, its_capacity_is_the_next_power_of_two_and_two_at_least) {
-    EXPECT_EQ(message_queue<int>{0}.capacity(), 2u);
-    EXPECT_EQ(message_queue<int>{1}.capacity(), 2u);
-    EXPECT_EQ(message_queue<int>{2}.capacity(), 2u);
-    EXPECT_EQ(message_queue<int>{3}.capacity(), 4u);
-    EXPECT_EQ(message_queue<int>{1000}.capacity(), 1024u);
+    EXPECT_EQ(message_queue<int>{{.capacity = 0}}.capacity(), 2u);
+    EXPECT_EQ(message_queue<int>{{.capacity = 1}}.capacity(), 2u);
+    EXPECT_EQ(message_queue<int>{{.capacity = 2}}.capacity(), 2u);
+    EXPECT_EQ(message_queue<int>{{.capacity = 3}}.capacity(), 4u);
+    EXPECT_EQ(message_queue<int>{{.capacity = 1000}}.capacity(), 1024u);
 }
 
 TEST(message_queue, takes_one_block_and_gives_it_back) {
     test_upstream upstream;
     {
-        message_queue<void*> q{100, upstream};
+        message_queue<void*> q{upstream, {.capacity = 100}};
         EXPECT_EQ(q.capacity(), 128u);
         EXPECT_TRUE(q.try_push(nullptr));
         EXPECT_EQ(q.upstream(), allocator_ref{upstream});
@@ -78,7 +78,7 @@ TEST(message_queue, takes_one_block_and_gives_it_back) {
 TEST(message_queue, without_memory_it_has_no_room_and_says_so) {
     for (std::size_t absurd :
          {std::size_t{4}, SIZE_MAX, SIZE_MAX / 2, (std::size_t{1} << 32) + 1}) {
-        message_queue<int> q{absurd, no_memory()};
+        message_queue<int> q{no_memory(), {.capacity = absurd}};
         int got = 7;
         EXPECT_EQ(q.capacity(), 0u);
         EXPECT_FALSE(q.try_push(1));
@@ -91,7 +91,7 @@ TEST(message_queue, agrees_with_a_deque_over_a_hundred_thousand_operations) {
     for (std::uint32_t seed = 1; seed <= 3; ++seed) {
         SCOPED_TRACE(seed);
         std::mt19937 random{seed};
-        message_queue<std::uint64_t> q{16};
+        message_queue<std::uint64_t> q{{.capacity = 16}};
         std::deque<std::uint64_t> model;
         for (std::uint64_t op = 0; op != 100'000; ++op) {
             if (random() % 2 == 0) {
@@ -119,7 +119,7 @@ TEST(message_queue, between_threads_none_is_lost_doubled_or_overtaken) {
         std::uint32_t from;
         std::uint32_t number;
     };
-    message_queue<message> q{64};
+    message_queue<message> q{{.capacity = 64}};
     std::atomic<std::uint32_t> left{producers * each};
     std::vector<std::vector<message>> got(consumers);
     std::vector<std::thread> threads;
@@ -163,8 +163,8 @@ TEST(message_queue, carries_objects_of_a_concurrent_pool_to_another_thread_and_b
         std::uint64_t value = 0;
     };
     concurrent_pool_of<job> jobs;
-    message_queue<job*> todo{32};
-    message_queue<job*> done{32};
+    message_queue<job*> todo{{.capacity = 32}};
+    message_queue<job*> done{{.capacity = 32}};
     constexpr std::uint64_t count = 2'000;
     std::thread worker{[&] {
         job* j = nullptr;

@@ -173,7 +173,7 @@ TEST(legal_programs, free_nullptr_to_what_serves_one_size_pages_or_nothing) {
     contract::expect_nullptr_does_nothing(system, {});
     null_allocator none;
     contract::expect_nullptr_does_nothing(none, {});
-    arena empty;
+    arena empty{byte_slice{}};
     contract::expect_nullptr_does_nothing(empty, {});
     EXPECT_NE(empty.allocate(0, alignment{64}), nullptr);
     EXPECT_EQ(empty.allocate(1), nullptr);

@@ -19,7 +19,7 @@ void require(bool fine) {
 template <class Offset>
 void run(const std::uint8_t* at, const std::uint8_t* end, Offset capacity, std::uint32_t limit) {
     using heap_type = basic_offset_heap<Offset>;
-    heap_type h{capacity, limit};
+    heap_type h{capacity, {.allocation_count_max = limit}};
     std::vector<offset_allocation> live;
     std::vector<typename heap_type::move> moves;
     const auto moving = [&](offset_allocation a) {

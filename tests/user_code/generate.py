@@ -3,6 +3,7 @@
 
     std_headers.inc      each standard header that cairn includes
     cairn_headers.inc    each public header
+    classes.inc          CLASS(name) for each public class with a constructor that takes an allocator_ref
     greedy_names.inc     GREEDY(name) for each name that a header declares or calls as a function, without a
                          scope in front of it
 
@@ -44,5 +45,10 @@ def write(name, lines):
 write("std_headers.inc", (f"#if __has_include(<{name}>)\n#include <{name}>\n#endif" for name in standard))
 write("cairn_headers.inc", (f"#include <cairn/{path.relative_to(root / 'include/cairn')}>" for path in headers
                             if len(path.relative_to(root / "include/cairn").parts) == 2))
+public = {path: without_comments(text) for path, text in code.items()
+          if len(path.relative_to(root / "include/cairn").parts) == 2}
+classes = {name for text in public.values() for name in re.findall(r"^class (\w+)", text, re.M)
+           if re.search(rf"\b{name}\((?:[^;{{}}]|{{}})*allocator_ref", text)}
+write("classes.inc", (f"CLASS({name})" for name in classes))
 write("greedy_names.inc", (f"#ifndef {name}\nGREEDY({name})\n#endif" for name in names - no_functions
                            if not name.startswith("__")))

@@ -168,7 +168,7 @@ inline void use_movable() {
     cairn::relocatable_heap moving{1 << 20};
     auto m = moving.make<game::pod_value>();
     (void)m->v;
-    cairn::message_queue<game::pod_value*> queue{4};
+    cairn::message_queue<game::pod_value*> queue{{.capacity = 4}};
     MUST(queue.try_push(nullptr));
     game::pod_value* got = nullptr;
     MUST(queue.try_pop(got));

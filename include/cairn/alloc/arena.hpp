@@ -57,8 +57,7 @@ public:
         [[CAIRN_NO_UNIQUE_ADDRESS]] detail::mark_stamp stamp_;
     };
 
-    /// Holds nothing: every allocation of more than 0 bytes is refused.
-    arena() noexcept = default;
+    arena() = delete;  // it needs a size, arena{64_KiB}, or memory, arena{buffer}
 
     /// Over memory of the caller, who keeps it alive.
     explicit arena(byte_slice buffer, options how = {}) noexcept

@@ -12,6 +12,8 @@
 //      cairn::array_recycler frame{memory};         // array_recycler<growing_arena&>
 //      std::vector<int, cairn::std_allocator<int, decltype(frame)>> v{frame};
 //
+//      class parser { cairn::array_recycler<cairn::growing_arena> arrays; ... };    // a member
+//
 // Cost:     allocate: one compare and one list head more than the arena; sizes are rounded up to
 //           powers of two, so use it for arrays that double, not for single objects.
 // Overhead: 41 list heads in the wrapper; no headers.

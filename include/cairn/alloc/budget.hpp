@@ -11,6 +11,8 @@
 //      }, &cache);
 //      void* p = sounds.allocate(size);                  // nullptr: as if memory were exhausted
 //
+//      class game { cairn::budget<cairn::system_allocator> memory{64_MiB}; ... };     // a member
+//
 // Use it for: the memory of a subsystem in a program that is shipped; a test console with less.
 // Look elsewhere for: bytes that lie together (an arena or heap of that size); refusals for tests
 //             (debug/failing.hpp); figures by owner (debug/tracked.hpp).
@@ -58,11 +60,16 @@ public:
     // allocate() and try_resize() are refused beyond the limit when the handler does not help; the
     // allocator inside is not asked then. live_size(), peak_size(): core/inside/counts_live.hpp.
 
+    budget() = delete;  // it needs a limit: budget{64_MiB}
+
     /// At most `limit_size` bytes at a time from an A made of `args`.
     template <class... Args>
         requires std::is_constructible_v<A, Args...>
     explicit budget(std::size_t limit_size, Args&&... args)
         : base{static_cast<Args&&>(args)...}, limit_size_{limit_size} {}
+    budget(std::size_t, allocator_ref)  // system_memory() is one: budget<allocator_ref>
+        requires(!std::is_constructible_v<A, allocator_ref>)
+    = delete;
 
     /// Calls handler(context, request) before a request is refused; nullptr: refused at once.
     void set_handler(budget_handler handler, void* context = nullptr) noexcept {
@@ -111,5 +118,7 @@ template <class A>
 budget(std::size_t, A&) -> budget<A&>;
 /// `budget{64_MiB}` limits memory of the C library.
 budget(std::size_t) -> budget<system_allocator>;
+budget(std::size_t, allocator_ref) -> budget<allocator_ref>;
+budget() -> budget<system_allocator>;
 
 }}  // namespace cairn::CAIRN_FLAVOUR

@@ -47,6 +47,7 @@
 #include <cairn/alloc/concurrent_pool/thread_caches.hpp>
 #include <cairn/core/allocator_ref.hpp>
 #include <cairn/core/inside/compiler.hpp>
+#include <cairn/core/inside/other_names.hpp>
 #include <cairn/core/poison.hpp>
 #include <cairn/core/slice.hpp>
 #include <cairn/os/mutex.hpp>
@@ -82,10 +83,12 @@ struct concurrent_pool_stats {
 
 }  // namespace detail
 
-class concurrent_pool {
+class concurrent_pool : public detail::other_names_of_pools {
 public:
     using options = detail::concurrent_pool_options;
     using stats_type = detail::concurrent_pool_stats;
+
+    concurrent_pool() = delete;  // it needs the size of a slot: concurrent_pool{64}
 
     /// A pool of slots of `slot_size` bytes at multiples of `align`; takes no memory yet.
     /// Slots lie slot_size bytes apart, rounded up to a multiple of `align`; 0 counts as 1.

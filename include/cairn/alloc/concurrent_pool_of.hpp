@@ -31,6 +31,8 @@ class concurrent_pool_of : public concurrent_pool {
 public:
     explicit concurrent_pool_of(allocator_ref upstream = system_memory(), options how = {}) noexcept
         : concurrent_pool{sizeof(T), alignment::of<T>(), upstream, how} {}
+    explicit concurrent_pool_of(options how) noexcept : concurrent_pool_of{system_memory(), how} {}
+    explicit concurrent_pool_of(std::size_t, ...) = delete;  // room: sparks.reserve(1000)
 
     ~concurrent_pool_of() {
         if constexpr (asserts_enabled && !std::is_trivially_destructible_v<T>) {

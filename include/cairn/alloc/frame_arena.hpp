@@ -15,6 +15,10 @@
 // It is an arena itself, of this frame's memory (any_arena.hpp), and converts to the
 // active one: functions that take an `Arena&` take it.
 //
+//      cairn::frame_arena<2> frames;            // two growing arenas
+//      cairn::frame_arena<3> longer{memory};    // three, with memory from an upstream
+//      cairn::frame_arena<2, cairn::arena> fixed{1_MiB};    // two blocks of 1 MiB: no growth
+//
 // Use it for: per-frame data that the next frame, or the next consumer, still reads.
 // Look elsewhere for: data of one frame only (one arena and reset()).
 //
@@ -26,6 +30,7 @@
 
 #include <cairn/alloc/any_arena.hpp>
 #include <cairn/alloc/arena.hpp>
+#include <cairn/alloc/growing_arena.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 
@@ -35,9 +40,9 @@ enum class on_swap : unsigned char { reset, keep };
 template <class Arena>
 class arena_scope;
 
-/// `Arena` is arena, growing_arena or virtual_arena; each of the N is built from the same
+/// `Arena` is growing_arena, arena or virtual_arena; each of the N is built from the same
 /// arguments.
-template <std::size_t N = 2, class Arena = arena>
+template <std::size_t N = 2, class Arena = growing_arena>
 class frame_arena : public detail::makes_objects<frame_arena<N, Arena>> {
     static_assert(N >= 2, "one frame's arena is written while another's is read");
 
@@ -45,7 +50,12 @@ public:
     /// A point in this frame, for rewind().
     using marker = typename Arena::marker;
 
-    /// Builds every arena with `args`: `frame_arena<2> frames{1_MiB, upstream}` takes 2 MiB in all.
+    frame_arena()  // such an arena needs a size: frame_arena<2, arena>{1_MiB}
+        requires(!std::is_default_constructible_v<Arena>)
+    = delete;
+
+    /// Builds every arena with `args`: `frame_arena<2, arena> frames{1_MiB, upstream}` takes 2 MiB
+    /// in all. Without arguments each one is built by its default constructor.
     template <class... Args>
         requires(std::is_constructible_v<Arena, Args...> &&
                  std::is_constructible_v<Arena, Args&...> &&
@@ -57,6 +67,7 @@ public:
         requires std::is_constructible_v<Arena, byte_slice>
         : frame_arena{indices<N>{}, buffer_of_all{buffer}} {}
 
+    frame_arena(frame_arena&) = delete;  // a child: frame_arena<2>{allocator_ref{parent}}
     frame_arena(const frame_arena&) = delete;
     frame_arena& operator=(const frame_arena&) = delete;
 
@@ -77,6 +88,9 @@ public:
         active_ = active_ + 1 == N ? 0 : active_ + 1;
         if (what == on_swap::reset) { arenas_[active_].reset(); }
     }
+
+    void next_frame(...) const = delete;  // swap()
+    void flip(...) const = delete;        // swap()
 
     // ---- as active() has them -----------------------------------------------------------------
 
@@ -151,6 +165,9 @@ private:
     Arena arenas_[N];
     std::size_t active_ = 0;  // index of this frame's arena
 };
+
+/// `frame_arena frames{buffer}`: two arenas that share the memory of the caller.
+frame_arena(byte_slice) -> frame_arena<2, arena>;
 
 static_assert(any_arena<frame_arena<2>>);
 

@@ -111,8 +111,11 @@ public:
                            allocator_ref upstream = system_memory()) noexcept
         : growing_arena{first_block_size, upstream, options{}} {}
     growing_arena(std::size_t first_block_size, allocator_ref upstream, options how) noexcept;
+    explicit growing_arena(options how) noexcept : growing_arena{64_KiB, system_memory(), how} {}
     /// Blocks of 64 KiB at first, from `upstream`.
     explicit growing_arena(allocator_ref upstream) noexcept : growing_arena{64_KiB, upstream} {}
+    growing_arena(allocator_ref upstream, options how) noexcept
+        : growing_arena{64_KiB, upstream, how} {}
 
     ~growing_arena() { release_all(); }
 

@@ -153,6 +153,8 @@ public:
     ///           The bytes are trusted: they are what a heap left there.
     [[nodiscard]] static heap adopt(byte_slice memory) noexcept;
 
+    explicit heap(const options& how) noexcept : heap{system_memory(), how} {}
+    heap(const heap&) = delete;  // a child: heap<>{allocator_ref{parent}}
     heap(heap&& other) noexcept
         : detail::heap_memory{static_cast<detail::heap_memory&&>(other)}, bins_{other.bins_} {
         other.bins_ = {};
@@ -214,6 +216,11 @@ public:
     ///          changed then. After true, the block is freed with `new_size`.
     [[nodiscard]] bool try_resize(void* p, std::size_t old_size, std::size_t new_size,
                                   alignment align = default_alignment) noexcept;
+
+    void free(...) const = delete;        // deallocate(p, size), or deallocate(p)
+    void reallocate(...) const = delete;  // try_resize(p, old, new), or a new block
+    template <class T>
+    void make(...) const = delete;  // cairn::make<T>(heap, args...)
 
     /// Forgets every block and keeps the regions. O(index of each region).
     void reset() noexcept;

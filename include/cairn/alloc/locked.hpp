@@ -1,7 +1,7 @@
 // cairn/alloc/locked.hpp - any allocator, for any number of threads.
 //
 //      cairn::locked memory{heap};             // refers to `heap`
-//      cairn::locked<cairn::pool> slots{64};   // owns a pool
+//      cairn::locked<cairn::pool> slots{64};   // owns a pool; the same as a member of a class
 //
 //      thread A --+
 //      thread B --+--> [ mutex ] --> the allocator      one at a time
@@ -106,5 +106,6 @@ public:
 
 template <class A>
 locked(A&) -> locked<A&>;
+locked(allocator_ref) -> locked<allocator_ref>;
 
 }}  // namespace cairn::CAIRN_FLAVOUR

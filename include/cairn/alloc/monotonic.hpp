@@ -10,7 +10,7 @@
 // use, and an empty deallocate lets the compiler remove the destruction of trivial elements
 // altogether.
 //
-//      cairn::monotonic<cairn::growing_arena> memory;
+//      cairn::monotonic<cairn::growing_arena> memory;      // the same as a member of a class
 //      std::vector<int, cairn::std_allocator<int, decltype(memory)>> v{memory};
 //      ...
 //      memory.reset();

@@ -38,6 +38,7 @@
 
 #include <cairn/core/allocator_ref.hpp>
 #include <cairn/core/inside/bits.hpp>
+#include <cairn/core/inside/other_names.hpp>
 #include <cairn/core/poison.hpp>
 #include <cairn/core/slice.hpp>
 #include <cairn/os/system_allocator.hpp>
@@ -69,10 +70,12 @@ struct pool_stats {
 
 }  // namespace detail
 
-class pool {
+class pool : public detail::other_names_of_pools {
 public:
     using options = detail::pool_options;
     using stats_type = detail::pool_stats;
+
+    pool() = delete;  // it needs the size of a slot: pool{64}; pool_of<T> knows it
 
     /// A pool of slots of `slot_size` bytes at multiples of `align`; takes no memory yet.
     /// Slots lie slot_size bytes apart, rounded up to a multiple of `align`; 0 counts as 1.
@@ -82,6 +85,8 @@ public:
     /// A pool of as many slots as fit into `buffer`, which must outlive it; it never grows.
     pool(slice<std::byte> buffer, std::size_t slot_size,
          alignment align = default_alignment) noexcept;
+
+    pool(std::size_t, std::size_t, ...) = delete;  // pool{64, cairn::alignment{16}}
 
     // Written out: `other` may grow again, from its first chunk on, and is looked up anew.
     pool(pool&& other) noexcept;
@@ -264,7 +269,7 @@ private:
         detail::slot_numbers number;
     };
     seen_chunk seen_{.tail = stride_ == 32 || stride_ == 48 || stride_ == 64 ? stride_ - 32 : 33,
-                     .number = detail::slot_numbers{stride_}};
+                     .number = detail::slot_numbers(stride_)};
 #endif
 };
 

@@ -29,6 +29,8 @@ class pool_of : public pool {
 public:
     explicit pool_of(allocator_ref upstream = system_memory(), options how = {}) noexcept
         : pool{sizeof(T), alignment::of<T>(), upstream, how} {}
+    explicit pool_of(options how) noexcept : pool_of{system_memory(), how} {}
+    explicit pool_of(std::size_t, ...) = delete;  // room for objects: sparks.reserve(1000)
 
     /// As many T as fit into `buffer`, which must outlive the pool; it never grows.
     explicit pool_of(slice<std::byte> buffer) noexcept

@@ -29,9 +29,10 @@
 #include <cairn/alloc/inside/arena_checks.hpp>
 #include <cairn/alloc/inside/bump_region.hpp>
 #include <cairn/alloc/inside/makes_objects.hpp>
-#include <cairn/core/byte_allocator.hpp>
+#include <cairn/core/allocator_ref.hpp>
 #include <cairn/core/inside/compiler.hpp>
 #include <cairn/core/sizes.hpp>
+#include <cairn/os/system_allocator.hpp>
 #include <cairn/storage/allocator_watch.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
@@ -64,13 +65,20 @@ public:
 
     /// Reserves `reserve_size` bytes of addresses. Takes no memory before the first allocation.
     /// When the system refuses, capacity() is 0 and every allocation is refused.
-    explicit virtual_arena(std::size_t reserve_size = 1_GiB) noexcept
-        : virtual_arena{reserve_size, options{}} {}
-    virtual_arena(std::size_t reserve_size, options how) noexcept;
+    explicit virtual_arena(std::size_t reserve_size = 1_GiB,
+                           allocator_ref upstream = system_memory()) noexcept
+        : virtual_arena{reserve_size, upstream, options{}} {}
+    virtual_arena(std::size_t reserve_size, options how) noexcept
+        : virtual_arena{reserve_size, system_memory(), how} {}
+    /// `upstream` counts the committed pages where it counts (budget, also behind other wrappers),
+    /// and may refuse them. It gives no memory: the pages are the system's.
+    virtual_arena(std::size_t reserve_size, allocator_ref upstream, options how) noexcept;
+    explicit virtual_arena(allocator_ref upstream) noexcept : virtual_arena{1_GiB, upstream} {}
+    explicit virtual_arena(options how) noexcept : virtual_arena{1_GiB, how} {}
 
     ~virtual_arena() { release(); }
 
-    virtual_arena(const virtual_arena&) = delete;
+    virtual_arena(const virtual_arena&) = delete;  // no child: its pages are the system's
     virtual_arena& operator=(const virtual_arena&) = delete;
     // Written out: where `from` is empty, its reserved end is its region's begin.
     virtual_arena(virtual_arena&& from) noexcept;
@@ -208,6 +216,7 @@ private:
     std::uintptr_t reserved_end_ = region_.begin();  // end of the usable reservation
     std::size_t reservation_size_ = 0;               // bytes to release, guard included
     std::size_t next_step_ = 0;                      // bytes to commit next
+    allocator_ref upstream_;                         // counts committed bytes
     options how_;
     [[CAIRN_NO_UNIQUE_ADDRESS]] detail::mark_check marks_;
     [[CAIRN_NO_UNIQUE_ADDRESS]] detail::allocator_watch watch_;

@@ -96,8 +96,9 @@ public:
 
     /// A heap of size_default bytes.
     collected_heap() noexcept : collected_heap{size_default} {}
-    explicit collected_heap(allocator_ref upstream) noexcept
-        : collected_heap{size_default, upstream} {}
+    explicit collected_heap(allocator_ref upstream, const options& how = {}) noexcept
+        : collected_heap{size_default, upstream, how} {}
+    explicit collected_heap(const options& how) noexcept : collected_heap{size_default, how} {}
     /// `size` bytes for objects, 3 GiB at most, and a third of that beside them (the drawing in
     /// inside/collected_region.hpp). All of it are pages of the system's: addresses at once, memory
     /// when it is touched. Where the system refuses them (ulimit -v), or the upstream's limit does,

@@ -90,6 +90,7 @@ public:
                  {.slot_count_max = how.object_count_max}},
           hooks_{std::move(hooks)},
           object_count_max_{how.object_count_max} {}
+    explicit concurrent_object_pool(std::size_t, ...) = delete;  // objects: prewarm(32)
     concurrent_object_pool(const concurrent_object_pool&) = delete;
     concurrent_object_pool& operator=(const concurrent_object_pool&) = delete;
 

@@ -9,7 +9,7 @@
 //                 +------+------+------+------+------+------+------+------+
 //
 //    cairn::concurrent_pool_of<job> jobs;
-//    cairn::message_queue<job*> todo{1024};
+//    cairn::message_queue<job*> todo;          // room for 1,024; {{.capacity = 64}} for less
 //    if (job* const j = jobs.make(...); j != nullptr && !todo.try_push(j)) { ... }   // full: later
 //    if (job* j; todo.try_pop(j)) { j->run(); jobs.destroy(j); }                     // empty: no
 //
@@ -43,6 +43,14 @@
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 
+namespace detail {
+
+struct message_queue_options {
+    std::size_t capacity = 1024;  // messages that fit at least: the next power of two, 2 or more
+};
+
+}  // namespace detail
+
 template <class T>
 class message_queue {
     static_assert(std::is_trivially_copyable_v<T> && std::is_nothrow_default_constructible_v<T> &&
@@ -52,14 +60,15 @@ class message_queue {
 public:
     using value_type = T;
 
-    /// Room for `capacity` messages at least: the next power of two, 2 or more. All memory is taken
-    /// here. When `upstream` refuses, or for more than 2^32 messages, capacity() is 0 and each push
-    /// is refused.
-    explicit message_queue(std::size_t capacity = 1024,
-                           allocator_ref upstream = system_memory()) noexcept
+    using options = detail::message_queue_options;
+
+    /// All memory is taken here. When `upstream` refuses, or for more than 2^32 messages,
+    /// capacity() is 0 and each push is refused.
+    explicit message_queue(allocator_ref upstream = system_memory(),
+                           const options& how = {}) noexcept
         : upstream_{upstream} {
-        if (capacity > capacity_max) { return; }
-        const std::size_t count = std::bit_ceil(capacity < 2 ? std::size_t{2} : capacity);
+        if (how.capacity > capacity_max) { return; }
+        const std::size_t count = std::bit_ceil(how.capacity < 2 ? std::size_t{2} : how.capacity);
         void* const memory = upstream_.allocate(count * sizeof(cell), detail::cache_line_alignment);
         if (memory == nullptr) { return; }
         capacity_ = count;
@@ -67,8 +76,8 @@ public:
         for (std::size_t i = 0; i != count; ++i) { ::new (static_cast<void*>(cells_ + i)) cell{}; }
         ring_.start(cells_, count);
     }
-    /// Room for 1024 messages from `upstream`.
-    explicit message_queue(allocator_ref upstream) noexcept : message_queue{1024, upstream} {}
+    explicit message_queue(const options& how) noexcept : message_queue{system_memory(), how} {}
+    explicit message_queue(std::size_t, ...) = delete;  // an option: {{.capacity = 1000}}
     /// Messages that were not popped are dropped. Requires: no thread uses the queue.
     ~message_queue() {
         if (cells_ != nullptr) {
@@ -88,6 +97,10 @@ public:
     [[nodiscard]] bool try_pop(T& message) noexcept {
         return cells_ != nullptr && ring_.try_pop(message);
     }
+
+    void push(...) const = delete;  // try_push(message): false when full
+    void pop(...) const = delete;   // try_pop(message): false when empty
+    void try_pop() const = delete;  // T m; if (q.try_pop(m)) ...
 
     /// Messages that fit; a power of two, or 0 when the upstream refused.
     [[nodiscard]] std::size_t capacity() const noexcept { return capacity_; }

@@ -94,8 +94,7 @@ public:
         : slots_{slot_size, state_offset, alignment{block_alignment}, upstream},
           hooks_{std::move(hooks)},
           options_{how} {}
-    /// A number of objects is an option: options{.first_block = 32}, or reserve().
-    explicit object_pool(std::size_t, allocator_ref = system_memory()) = delete;
+    explicit object_pool(std::size_t, ...) = delete;  // objects: reserve(32), prewarm(32)
     object_pool(const object_pool&) = delete;
     object_pool& operator=(const object_pool&) = delete;
 

@@ -78,9 +78,9 @@ public:
     packed_array& operator=(packed_array&& other) noexcept {
         return detail::begin_anew(*this, other);
     }
-    // A copy needs memory and can fail: copy_from(), or cairn::clone().
-    packed_array(const packed_array&) = delete;
-    packed_array& operator=(const packed_array&) = delete;
+    explicit packed_array(std::size_t, ...) = delete;  // room for objects: reserve(1000)
+    packed_array(const packed_array&) = delete;  // needs memory, can fail: copy_from(), or clone()
+    packed_array& operator=(const packed_array&) = delete;  // copy_from(), or cairn::clone()
     ~packed_array() {
         expect_movable();
         clear();

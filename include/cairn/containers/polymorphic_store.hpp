@@ -87,7 +87,10 @@ public:
     explicit polymorphic_store(allocator_ref upstream = system_memory(),
                                const options& how = {}) noexcept
         : look_ups{upstream, how} {}
-    polymorphic_store(const polymorphic_store&) = delete;             // clone()
+    explicit polymorphic_store(const options& how) noexcept
+        : polymorphic_store{system_memory(), how} {}
+    explicit polymorphic_store(std::size_t, ...) = delete;  // room: store.reserve<T>(1000)
+    polymorphic_store(const polymorphic_store&) = delete;   // clone()
     polymorphic_store& operator=(const polymorphic_store&) = delete;  // clone()
     polymorphic_store(polymorphic_store&& other) noexcept = default;
     /// `other` may be part of an object of this store: the old objects are destroyed last.

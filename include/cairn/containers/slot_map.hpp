@@ -170,7 +170,8 @@ public:
         : handles_{handles}, rows_{rows} {}
 
     [[nodiscard]] std::size_t size() const noexcept { return handles_.size(); }
-    [[nodiscard]] value_type operator[](std::size_t row) const noexcept {
+    /// Constant, so that `auto& [h, row]` binds it, too.
+    [[nodiscard]] const value_type operator[](std::size_t row) const noexcept {
         return {handles_[row], rows_[static_cast<std::ptrdiff_t>(row)]};
     }
     [[nodiscard]] auto begin() const noexcept { return index_iterator{*this, 0}; }
@@ -232,7 +233,7 @@ private:
 /// `Parts`: the row type `value`, its `rows`, `iterator`, `const_iterator`, what find() returns
 /// (`pointer`, `const_pointer`: null when nothing was found), and the map's `name` in reports.
 template <class Parts, class Policy>
-class slot_rows {
+class slot_rows : public other_names_of_maps {
     static_assert(names_handles<Policy>, "a policy of a slot map is a slot_policy<...>");
     using rules = std::conditional_t<names_handles<Policy>, Policy, slot_policy<>>;
 
@@ -290,6 +291,7 @@ public:
         return *this;
     }
     // A copy needs memory and can fail: clone() of the map, or copy_from().
+    explicit slot_rows(const options& how) noexcept : slot_rows{system_memory(), how} {}
     slot_rows(const slot_rows&) = delete;
     slot_rows& operator=(const slot_rows&) = delete;
     ~slot_rows() {
@@ -969,6 +971,12 @@ public:
     using base::base;
     using base::handle_of;
     using typename base::handle_type;
+
+    slot_map(slot_map&&) noexcept = default;
+    slot_map& operator=(slot_map&&) noexcept = default;
+    slot_map(const slot_map&) = delete;             // clone()
+    slot_map& operator=(const slot_map&) = delete;  // clone()
+    explicit slot_map(std::size_t, ...) = delete;   // room for objects: map.reserve(1000)
 
     /// The handle of an object that lives here. Requires: `object` is in values().
     [[nodiscard]] handle_type handle_of(const T& object) const noexcept {

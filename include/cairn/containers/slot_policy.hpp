@@ -20,6 +20,7 @@
 #include <cstdint>
 
 #include <cairn/core/handle.hpp>
+#include <cairn/core/inside/other_names.hpp>
 #include <cairn/storage/generations.hpp>
 #include <cairn/storage/inside/store_traits.hpp>
 

@@ -115,6 +115,12 @@ class slot_table : public detail::slot_rows<detail::parts_of_slot_table<Row, Lay
 public:
     using base::base;
 
+    slot_table(slot_table&&) noexcept = default;
+    slot_table& operator=(slot_table&&) noexcept = default;
+    slot_table(const slot_table&) = delete;             // clone()
+    slot_table& operator=(const slot_table&) = delete;  // clone()
+    explicit slot_table(std::size_t, ...) = delete;     // room for rows: world.reserve(1000)
+
     /// The rows, to read and to write, in the order of handles(); the number of rows changes only
     /// through the map, and so does their order: std::ranges::sort(rows()) would leave the handles
     /// behind, sort(), sort_by() and swap_rows() take them along. (No build notices.)

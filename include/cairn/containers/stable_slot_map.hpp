@@ -180,7 +180,8 @@ public:
 
         iterator() noexcept = default;
         explicit iterator(Iterator where) noexcept : where_{where} {}
-        [[nodiscard]] Item operator*() const noexcept { return {where_.handle(), *where_}; }
+        // Constant, so that `auto& [h, object]` binds it, too.
+        [[nodiscard]] const Item operator*() const noexcept { return {where_.handle(), *where_}; }
         iterator& operator++() noexcept { return ++where_, *this; }
         iterator operator++(int) noexcept { return iterator{where_++}; }
         friend bool operator==(const iterator&, const iterator&) noexcept = default;
@@ -203,7 +204,7 @@ private:
 /// `T` may be incomplete where the map is declared, and may be any object type.
 template <class T, class Policy = slot_policy<>>
     requires detail::names_handles<Policy>  // a slot_policy<...>
-class stable_slot_map {
+class stable_slot_map : public detail::other_names_of_maps {
     static_assert(!detail::is_table<T>,
                   "handles over the rows of a table<Row, Layout> are a slot_table<Row, Layout>");
     static_assert(Policy::order == reuse::usual,
@@ -240,6 +241,8 @@ public:
         static_assert(cache_line_size > 64 || (64 * sizeof(T)) % cache_line_size == 0,
                       "words never share a cache line of 64 bytes");
     }
+    explicit stable_slot_map(const options& how) noexcept : stable_slot_map{system_memory(), how} {}
+    explicit stable_slot_map(std::size_t, ...) = delete;          // room for objects: reserve(1000)
     stable_slot_map(const stable_slot_map&) = delete;             // clone()
     stable_slot_map& operator=(const stable_slot_map&) = delete;  // clone()
     /// `other` is empty afterwards.

@@ -44,6 +44,7 @@ public:
     /// Takes nothing before the first string. Table and text come from `upstream`.
     explicit string_pool(allocator_ref upstream = system_memory()) noexcept
         : upstream_{upstream}, text_{4_KiB, upstream} {}
+    explicit string_pool(std::size_t, ...) = delete;  // room for names: reserve(1000)
     ~string_pool() { release_table(); }
     /// `from` is empty, with an arena of its own, and may be used again: so it is not defaulted.
     string_pool(string_pool&& from) noexcept;

@@ -80,8 +80,11 @@ public:
     /// An empty table, which takes no memory yet.
     table() noexcept : table{system_memory()} {}
     explicit table(allocator_ref upstream) noexcept : m_{upstream} {}
+    explicit table(std::size_t, ...) = delete;  // rows: resize(1000); room for them: reserve(1000)
     ~table() { m_.release(layout::desc); }
 
+    table(const table&) = delete;             // clone()
+    table& operator=(const table&) = delete;  // clone()
     /// Takes the rows, the memory and the attached columns of `other`, which is empty afterwards.
     table(table&& other) noexcept : m_{other.m_.upstream} { m_.take(other.m_); }
     table& operator=(table&& other) noexcept {

@@ -150,6 +150,13 @@ public:
     /// By index first where there are no user bits and equal generations; a total order in any
     /// case.
     friend constexpr auto operator<=>(handle, handle) noexcept = default;
+    friend constexpr bool operator==(handle, handle) noexcept = default;
+    template <class Null>
+        requires std::is_same_v<Null, std::nullptr_t>
+    friend bool operator==(handle h, Null) {
+        static_assert(sizeof(Null) == 0, "a handle h is null where !h");
+        return !h;
+    }
 
 private:
     static constexpr word_type index_mask =

@@ -65,6 +65,9 @@ public:
     slice(Range&&) = delete;  // the temporary that owns these elements ends before the slice
     template <std::size_t N>
     constexpr slice(T (&array)[N]) noexcept : data_{array}, count_{N} {}
+    template <class Other, std::size_t N>
+        requires(std::is_same_v<T, std::byte> && !std::is_same_v<Other, std::byte>)
+    slice(Other (&)[N]) = delete;  // memory for objects is of std::byte: std::byte buffer[N]
 
     /// To std::span, or any other type of the kind, without knowing it. (Lvalues convert through
     /// std::span's own constructor.)

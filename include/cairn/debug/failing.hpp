@@ -12,6 +12,7 @@
 //          memory.refuse_from(n, 1);
 //          run(memory);                                          // must cope, whatever n is
 //      }
+//      class test { cairn::failing<cairn::heap<>> memory; ... };     // a member that owns its heap
 //
 // Use it for: proving that "out of memory" is a path that works.
 // Look elsewhere for: a real budget of a subsystem in a shipped program (alloc/budget.hpp).
@@ -109,5 +110,6 @@ private:
 
 template <class A>
 failing(A&) -> failing<A&>;
+failing(allocator_ref) -> failing<allocator_ref>;
 
 }}  // namespace cairn::CAIRN_FLAVOUR

@@ -14,6 +14,7 @@
 //                                                              ^ first byte too far: a fault, there
 //
 //      cairn::guarded memory{heap, {.quarantine_count = 100}};
+//      class game { cairn::guarded<cairn::heap<>> talk{{.quarantine_count = 100}}; ... };
 //
 // Checked when a block comes back, when it leaves the quarantine, and in validate(); in any build,
 // asserts or not. Named: a write in front of a block or behind it, a write after it was freed (with
@@ -147,6 +148,13 @@ public:
                      options how = {}) noexcept
         requires std::is_reference_v<A>
         : base(allocator), guard_{how, inner_} {}
+    explicit guarded(allocator_ref allocator, options how = {}) noexcept
+        requires std::same_as<A, allocator_ref>
+        : base(allocator), guard_{how, inner_} {}
+
+    guarded(std::type_identity_t<A>&, const char*) = delete;  // a guarded has no name: tracked has
+    guarded(const guarded&) = delete;  // a wrapper of a wrapper: guarded<decltype(inner)&>{inner}
+    guarded& operator=(const guarded&) = delete;
 
     using base::inner;
     using base::owns;
@@ -231,5 +239,9 @@ template <class A>
 guarded(A&) -> guarded<A&>;
 template <class A>
 guarded(A&, guard_options) -> guarded<A&>;
+guarded(allocator_ref) -> guarded<allocator_ref>;
+guarded(allocator_ref, guard_options) -> guarded<allocator_ref>;
+template <class A>
+guarded(A&, const char*) -> guarded<A&>;
 
 }}  // namespace cairn::CAIRN_FLAVOUR

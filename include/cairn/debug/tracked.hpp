@@ -5,6 +5,8 @@
 //  auto mips = textures.at("mips");             // an allocator that signs for its blocks:
 //  arena scratch{64_KiB, mips};                 //   whatever comes through it is "mips", from here
 //
+//  class game { tracked<heap<>> talk{{.name = "talk"}}; ... };    // a member that owns its heap
+//
 //      textures: 2 blocks with 65636 bytes are live (at most 90112 bytes were live)
 //          1 block with 65536 bytes: mips, from load.cpp:12 in void load()
 //          1 block with 100 bytes: from load.cpp:11 in void load()
@@ -159,6 +161,16 @@ public:
                      options how = {}) noexcept
         requires std::is_reference_v<A>
         : base(allocator), tracker_{how} {}
+    explicit tracked(allocator_ref allocator, options how = {}) noexcept
+        requires std::same_as<A, allocator_ref>
+        : base(allocator), tracker_{how} {}
+
+    tracked(std::type_identity_t<A>&, const char*) = delete;      // {.name = "textures"}
+    explicit tracked(std::remove_reference_t<A>&&, options = {})  // tracked<A>{{}, args of the A}
+        requires(!std::same_as<A, allocator_ref>)
+    = delete;
+    tracked(const tracked&) = delete;  // a wrapper of a wrapper: tracked<decltype(inner)&>{inner}
+    tracked& operator=(const tracked&) = delete;
 
     /// As the allocator inside. `where` is the caller's line, unless the call names another.
     [[nodiscard]] void* allocate(
@@ -282,5 +294,9 @@ template <class A>
 tracked(A&) -> tracked<A&>;
 template <class A>
 tracked(A&, track_options) -> tracked<A&>;
+tracked(allocator_ref) -> tracked<allocator_ref>;
+tracked(allocator_ref, track_options) -> tracked<allocator_ref>;
+template <class A>
+tracked(A&, const char*) -> tracked<A&>;
 
 }}  // namespace cairn::CAIRN_FLAVOUR

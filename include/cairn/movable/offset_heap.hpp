@@ -51,20 +51,20 @@ public:
     using limits_type = detail::plan_limits<Offset>;
     /// A move that a plan proposes.
     using move = detail::offset_move<Offset>;
-    /// As a number of allocations: as many as memory has nodes for.
-    static constexpr std::uint32_t unlimited = 0xFFFF'FFFF;
+    /// As options::allocation_count_max: as many as memory has nodes for.
+    static constexpr std::uint32_t unlimited = options::unlimited;
     /// Steps (step_counter.hpp) of allocate or deallocate; doubling the nodes comes on top.
     static constexpr std::uint32_t steps_max = 40;
 
-    /// Manages [0, capacity). With `allocation_count_max`, exactly that many may live at a time,
-    /// and the nodes for them and the holes between them are taken from `upstream` now: nothing but
-    /// plan(), whose moves in flight need nodes too, asks it again. Otherwise they grow by
-    /// doubling.
-    /// Requires: allocation_count_max < 2^29, or unlimited.
-    /// An upstream that refuses makes a heap that refuses everything.
-    explicit basic_offset_heap(Offset capacity, std::uint32_t allocation_count_max = unlimited,
-                               allocator_ref upstream = system_memory(),
+    basic_offset_heap() = delete;  // it needs a capacity: offset_heap{256_MiB}
+
+    /// Manages [0, capacity). Nodes for the allocations and the holes between them come from
+    /// `upstream`. An upstream that refuses them now (options::allocation_count_max) makes a heap
+    /// that refuses everything.
+    explicit basic_offset_heap(Offset capacity, allocator_ref upstream = system_memory(),
                                const options& how = {}) noexcept;
+    basic_offset_heap(Offset capacity, const options& how) noexcept
+        : basic_offset_heap{capacity, system_memory(), how} {}
     // Written out: `other` loses its bins with its ranges.
     basic_offset_heap(basic_offset_heap&& other) noexcept;
     basic_offset_heap& operator=(basic_offset_heap&& other) noexcept;

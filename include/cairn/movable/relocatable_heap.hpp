@@ -158,6 +158,8 @@ public:
     using stats_type = detail::relocatable_heap_stats;
     using range = detail::relocatable_range;
 
+    relocatable_heap() = delete;  // it needs a size, relocatable_heap{16_MiB}, or memory
+
     /// Over memory of the caller, of which it uses 16 GiB at most; tables come from `upstream`.
     /// An upstream that refuses makes a heap that refuses everything.
     explicit relocatable_heap(byte_slice region, allocator_ref upstream = system_memory(),

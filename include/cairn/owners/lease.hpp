@@ -75,4 +75,11 @@ private:
     Pool* pool_ = nullptr;
 };
 
+/// Of an object in the pool's place: the sentence.
+template <class T>
+    requires(!requires { typename T::value_type; })
+class lease<T> {
+    static_assert(sizeof(T) == 0, "a lease names its pool: object_pool<T>::lease_type");
+};
+
 }}  // namespace cairn::CAIRN_FLAVOUR

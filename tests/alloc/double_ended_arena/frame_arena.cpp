@@ -63,11 +63,42 @@ TEST(frame_arena, takes_any_arena_and_any_upstream) {
         frames.validate();
     }
     upstream.refuse_from(upstream.request_count());
-    frame_arena<2> refused{1_KiB, allocator_ref{upstream}};
+    frame_arena<2, arena> refused{1_KiB, allocator_ref{upstream}};
     EXPECT_EQ(refused.allocate(1), nullptr);
     static_assert(!std::is_constructible_v<frame_arena<2>, std::size_t, test_upstream>,
                   "an upstream that ends with the line is refused");
     static_assert(!std::is_constructible_v<frame_arena<2>, frame_arena<2>&>);
+}
+
+TEST(frame_arena, has_growing_arenas_where_nothing_is_said) {
+    frame_arena<3> frames;
+    void* made[3];
+    for (void*& p : made) {
+        p = frames.allocate(300 * 1024);
+        EXPECT_NE(p, nullptr);
+        frames.swap();
+    }
+    EXPECT_TRUE(frames.inactive(1).owns(made[2]));
+    EXPECT_TRUE(frames.inactive(2).owns(made[1]));
+}
+
+TEST(frame_arena, takes_an_upstream_alone) {
+    test_upstream upstream;
+    {
+        frame_arena<2> frames{upstream};
+        EXPECT_NE(frames.allocate(100), nullptr);
+        frame_arena<2> child{allocator_ref{frames}};
+        EXPECT_NE(child.allocate(100), nullptr);
+        EXPECT_EQ(upstream.request_count(), 2u) << "the child's block does not fit the first one";
+    }
+    EXPECT_EQ(upstream.live_count(), 0u);
+}
+
+TEST(frame_arena, of_memory_of_the_caller_has_two_fixed_arenas) {
+    alignas(64) std::array<std::byte, 1024> buffer;
+    frame_arena frames{buffer};
+    static_assert(std::is_same_v<decltype(frames), frame_arena<2, arena>>);
+    EXPECT_EQ(frames.active().capacity(), 512u);
 }
 
 TEST(frame_arena, gives_the_last_block_of_this_frame_back) {
@@ -91,7 +122,7 @@ TEST(frame_arena, validates_each_of_its_arenas) {
 
 TEST(frame_arena, divides_a_buffer_of_the_callers_among_its_arenas) {
     alignas(64) std::array<std::byte, 1024> buffer;
-    frame_arena<3> frames{buffer};
+    frame_arena<3, arena> frames{buffer};
     void* made[3];
     for (void*& p : made) {
         EXPECT_GE(frames.active().capacity(), 336u);
@@ -108,7 +139,7 @@ TEST(frame_arena, divides_a_buffer_of_the_callers_among_its_arenas) {
 
 TEST(frame_arena, converts_to_the_arena_of_this_frame) {
     frame_arena<2> frames{4_KiB};
-    const auto load = [](arena& memory) { return memory.make<int>(7); };
+    const auto load = [](growing_arena& memory) { return memory.make<int>(7); };
     const int* const first = load(frames);
     EXPECT_TRUE(frames.active().owns(first));
     frames.swap();

@@ -89,7 +89,7 @@ TEST(absurd_counts, of_heaps_that_compact) {
     expect_refused(upstream, 1,
                    [&](std::size_t size) { return static_cast<bool>(heap.allocate(size)); });
     heap.validate();
-    offset_heap ranges{1000, offset_heap::unlimited, upstream};
+    offset_heap ranges{1000, upstream};
     expect_refused(upstream, 1,
                    [&](std::size_t size) { return static_cast<bool>(ranges.allocate(size)); });
     const auto a = ranges.allocate(10);
@@ -103,6 +103,6 @@ TEST(absurd_counts, of_heaps_that_compact) {
     EXPECT_FALSE(ranges.allocate(SIZE_MAX - 9));
     EXPECT_TRUE(ranges.allocate(SIZE_MAX - 10));
     ranges.validate();
-    offset_heap many{1000, (1u << 29) - 1, upstream};
+    offset_heap many{1000, upstream, {.allocation_count_max = (1u << 29) - 1}};
     EXPECT_EQ(many.capacity(), 0u) << "40 GB of nodes";
 }

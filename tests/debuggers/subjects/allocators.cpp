@@ -130,7 +130,7 @@ void heaps() {
     auto held = common.pin<enemy>(common.make<enemy>(3, 3.5f));
     //= common: concurrent_relocatable_heap: 1 object, 16 B of 64 KiB used = {[0:5] = 8 B at 0x..}
     //= held: 0x.. = {[object] = {hp = 3, speed = 3.5}}
-    cairn::offset_heap device{1000, 100, cairn::system_memory(), {.first_generation = 5}};
+    cairn::offset_heap device{1000, {.allocation_count_max = 100, .first_generation = 5}};
     const auto texture = device.allocate(100);
     //= device: offset_heap: 1 allocation in 1000 = {[0:5] = used, 100 at 0,
     //          [free] = free, 900 at 100}

@@ -79,7 +79,7 @@ void arrays() {
     cairn::string_pool words;
     (void)words.intern("sword");
     //= words: string_pool of 1 string = {"sword"}
-    cairn::message_queue<message> mail{4};
+    cairn::message_queue<message> mail{{.capacity = 4}};
     message taken{};
     (void)mail.try_push({1, 10});
     (void)mail.try_push({2, 20});

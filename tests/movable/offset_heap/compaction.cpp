@@ -110,7 +110,7 @@ TYPED_TEST(offset_heap_test, what_is_larger_than_the_limit_does_not_stop_the_oth
 
 TYPED_TEST(offset_heap_test, with_all_holes_that_there_can_be_an_allocation_still_finds_its_nodes) {
     test_upstream upstream;
-    basic_offset_heap<TypeParam> h{1000, 3, upstream};
+    basic_offset_heap<TypeParam> h{1000, upstream, {.allocation_count_max = 3}};
     const auto first = h.allocate(10);
     const auto second = h.allocate(10);
     ASSERT_TRUE(h.allocate(10));

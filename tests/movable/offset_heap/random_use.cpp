@@ -76,7 +76,7 @@ TYPED_TEST(offset_heap_test, random_use_against_intervals_without_false_exhausti
         SCOPED_TRACE(testing::Message() << "seed " << seed);
         std::mt19937 random{seed};
         const std::uint64_t capacity = 500 + random() % 20'000;
-        heap_type h{static_cast<TypeParam>(capacity), 3000, upstream};  // no nodes on the way
+        heap_type h{static_cast<TypeParam>(capacity), upstream, {.allocation_count_max = 3000}};
         interval_oracle oracle{capacity};
         std::vector<range> live;
         std::size_t refused = 0;

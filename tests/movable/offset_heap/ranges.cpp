@@ -15,7 +15,7 @@ using namespace offset_heap_tests;
 
 TYPED_TEST(offset_heap_test, max_allocations_is_exact) {
     test_upstream upstream;
-    basic_offset_heap<TypeParam> h{1'000'000, 100, upstream};
+    basic_offset_heap<TypeParam> h{1'000'000, upstream, {.allocation_count_max = 100}};
     EXPECT_EQ(upstream.request_count(), 1u);
     std::vector<offset_allocation> live;
     while (const auto a = h.allocate(10, 64)) { live.push_back(a); }  // a gap beside each
@@ -78,7 +78,7 @@ TYPED_TEST(offset_heap_test, grows_and_shrinks_at_its_end) {
 }
 
 TYPED_TEST(offset_heap_test, user_data_has_64_bits) {
-    basic_offset_heap<TypeParam> h{1000, 10};
+    basic_offset_heap<TypeParam> h{1000, {.allocation_count_max = 10}};
     const auto a = h.allocate(10, 1, 0xFEDC'BA98'7654'3210u);
     EXPECT_EQ(h.user_data(a), 0xFEDC'BA98'7654'3210u);
     h.set_user_data(a, 0x0123'4567'89AB'CDEFu);
@@ -86,7 +86,7 @@ TYPED_TEST(offset_heap_test, user_data_has_64_bits) {
 }
 
 TYPED_TEST(offset_heap_test, statistics_count_what_is_free_and_nothing_else) {
-    basic_offset_heap<TypeParam> h{1000, 10};
+    basic_offset_heap<TypeParam> h{1000, {.allocation_count_max = 10}};
     const auto all = h.allocate(1000);
     EXPECT_EQ(h.stats().free_size, 0u);
     EXPECT_EQ(h.stats().largest_free, 0u);
@@ -99,7 +99,7 @@ TYPED_TEST(offset_heap_test, statistics_count_what_is_free_and_nothing_else) {
 }
 
 TYPED_TEST(offset_heap_test, shrinks_to_its_own_size_and_never_to_a_larger_one) {
-    basic_offset_heap<TypeParam> h{1000, 10};
+    basic_offset_heap<TypeParam> h{1000, {.allocation_count_max = 10}};
     EXPECT_TRUE(h.shrink(1000));
     EXPECT_FALSE(h.shrink(2000));
     EXPECT_EQ(h.stats().capacity, 1000u);
@@ -144,8 +144,8 @@ TYPED_TEST(offset_heap_test, names_of_a_heap_that_was_replaced_moved_or_of_anoth
 
 TYPED_TEST(offset_heap_test, a_first_generation_makes_equal_names) {
     using heap_type = basic_offset_heap<TypeParam>;
-    heap_type a{1000, heap_type::unlimited, system_memory(), {.first_generation = 7}};
-    heap_type b{1000, heap_type::unlimited, system_memory(), {.first_generation = 7}};
+    heap_type a{1000, system_memory(), {.first_generation = 7}};
+    heap_type b{1000, {.first_generation = 7}};
     for (int i = 0; i < 50; ++i) { EXPECT_EQ(a.allocate(10), b.allocate(10)); }
     EXPECT_EQ(a.allocate(1).generation, 7u);
 }
@@ -164,7 +164,7 @@ TYPED_TEST(offset_heap_test, works_on_after_upstream_refuses_nodes) {
     for (std::size_t refused = 0; refused < 5; ++refused) {
         test_upstream upstream;
         upstream.refuse_from(refused, 1);
-        basic_offset_heap<TypeParam> h{100'000, 0xFFFF'FFFF, upstream};
+        basic_offset_heap<TypeParam> h{100'000, upstream};
         std::vector<offset_allocation> live;
         for (int i = 0; i < 1000; ++i) {
             if (const auto a = h.allocate(7, 8)) { live.push_back(a); }

@@ -11,6 +11,7 @@
 
 #include <cairn/core/alignment.hpp>
 #include <cairn/core/inside/construct.hpp>
+#include <cairn/core/inside/other_names.hpp>
 #include <cairn/core/inside/rollback.hpp>
 #include <cairn/core/make.hpp>
 #include <cairn/core/slice.hpp>
@@ -61,7 +62,7 @@ template <class Arena, class View>
 }
 
 template <class Arena>
-class makes_objects {
+class makes_objects : public other_names_of_arenas {
 public:
     /// A new T that lives until its memory is rewound or reset. Use an arena_scope for types with
     /// a destructor.
@@ -104,6 +105,13 @@ public:
     template <character_view View>
     [[nodiscard]] View copy(View text) noexcept {
         return copy_text(static_cast<Arena&>(*this), text);
+    }
+    /// The same of a text that ends with 0: `const char* name = frame.copy("hello")`.
+    /// Returns: nullptr when it does not fit.
+    [[nodiscard]] const char* copy(const char* text) noexcept {
+        std::size_t length = 0;
+        while (text[length] != '\0') { ++length; }
+        return copy_text(static_cast<Arena&>(*this), slice<const char>{text, length}).data();
     }
 };
 

@@ -86,11 +86,11 @@ public:
         using iterator_category = std::input_iterator_tag;  // *it is no reference
         using value_type = polymorphic_items::value_type;
         using difference_type = std::ptrdiff_t;
-        using reference = value_type;
+        using reference = const value_type;  // constant, so that `auto& [h, object]` binds it, too
 
         iterator() noexcept = default;
         explicit iterator(const objects& at) noexcept : objects{at} {}
-        [[nodiscard]] value_type operator*() const noexcept {
+        [[nodiscard]] reference operator*() const noexcept {
             return {objects::handle(), objects::operator*()};
         }
         iterator& operator++() noexcept { return objects::operator++(), *this; }

@@ -26,7 +26,7 @@
 namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 template <class Base, class... Types>
-class polymorphic_look_ups {
+class polymorphic_look_ups : public other_names_of_maps {
 protected:
     static constexpr bool is_open = sizeof...(Types) == 0;
     using types = std::conditional_t<is_open, open_types<Base>, closed_types<Base, Types...>>;

@@ -8,13 +8,13 @@ namespace cairn { inline namespace CAIRN_FLAVOUR {
 // ---------------------------------------------------------------------------- life
 
 template <std::unsigned_integral Offset>
-basic_offset_heap<Offset>::basic_offset_heap(Offset capacity, std::uint32_t allocation_count_max,
-                                             allocator_ref upstream, const options& how) noexcept
-    : allocation_count_max_{allocation_count_max},
+basic_offset_heap<Offset>::basic_offset_heap(Offset capacity, allocator_ref upstream,
+                                             const options& how) noexcept
+    : allocation_count_max_{how.allocation_count_max},
       first_generation_{how.first_generation},
       capacity_{capacity},
       upstream_{upstream} {
-    CAIRN_ASSERT(allocation_count_max == unlimited || allocation_count_max < 1u << 29,
+    CAIRN_ASSERT(allocation_count_max_ == unlimited || allocation_count_max_ < 1u << 29,
                  "at most 2^29 - 1 allocations are promised");
     if (!grow_nodes()) { capacity_ = 0; }
     start();

@@ -27,6 +27,12 @@ static_assert(sizeof(offset_allocation) == 8);
 namespace detail {
 
 struct offset_heap_options {
+    static constexpr std::uint32_t unlimited = 0xFFFF'FFFF;
+
+    /// Allocations that may live at a time; below 2^29, or unlimited. With a number the heap takes
+    /// all nodes when it is built: nothing but plan(), whose moves in flight need nodes too, asks
+    /// the upstream again. Otherwise the nodes grow by doubling.
+    std::uint32_t allocation_count_max = unlimited;
     /// The first generation of all names. 0: a number of the heap's own. A number makes equal names
     /// on two machines that do the same; see slot_map::options.
     std::uint32_t first_generation = 0;

@@ -1,0 +1,232 @@
+// Names and forms that people who come from other libraries type first. Where ours has another name,
+// the compiler shows the line that says which.
+#include <cairn/cairn.hpp>
+
+#include <string>
+
+struct enemy {
+    int hp = 0;
+};
+struct spark {
+    float x;
+    float y;
+};
+using map = cairn::slot_map<enemy>;
+
+//= mistake: push_back of a map
+//= says: insert(value) or emplace(args...)
+void f(map& m) { m.push_back(enemy{}); }
+
+//= mistake: push_back of a stable map
+//= says: insert(value) or emplace(args...)
+void f(cairn::stable_slot_map<enemy>& m) { m.push_back(enemy{}); }
+
+//= mistake: add of a map
+//= says: insert(value) or emplace(args...)
+void f(map& m) { m.add(enemy{}); }
+
+//= mistake: add of rows with handles
+//= says: insert(value) or emplace(args...)
+void f(cairn::slot_table<spark>& m) { m.add(spark{}); }
+
+//= mistake: the type of handles
+//= says: a map's handles are of its handle_type
+map::handle h;
+
+//= mistake: get of a map
+//= says: map[h], or find(h), which may be null
+void f(map& m, map::handle_type h) { m.get(h); }
+
+//= mistake: try_get of a map
+//= says: // find(h)
+void f(map& m, map::handle_type h) { m.try_get(h); }
+
+//= mistake: valid of a map
+//= says: // contains(h)
+void f(map& m, map::handle_type h) { m.valid(h); }
+
+//= mistake: destroy of a map
+//= says: // erase(h)
+void f(map& m, map::handle_type h) { m.destroy(h); }
+
+//= mistake: remove of a map
+//= says: // erase(h)
+void f(cairn::stable_slot_map<enemy>& m, map::handle_type h) { m.remove(h); }
+
+//= mistake: remove of a store
+//= says: // erase(h)
+void f(cairn::polymorphic_store<enemy>& s) { s.remove(1); }
+
+//= mistake: create of a pool
+//= says: make(args...)
+void f(cairn::pool_of<enemy>& p) { p.create(1); }
+
+//= mistake: construct of a pool of threads
+//= says: make(args...)
+void f(cairn::concurrent_pool_of<enemy>& p) { p.construct(1); }
+
+//= mistake: acquire of a pool
+//= says: make(args...)
+void f(cairn::pool_of<enemy>& p) { p.acquire(); }
+
+//= mistake: free of a pool
+//= says: destroy(p)
+void f(cairn::pool_of<enemy>& p, enemy* e) { p.free(e); }
+
+//= mistake: make_unique of a pool
+//= says: make_unique_in<T>(pool, args...)
+void f(cairn::pool_of<enemy>& p) { p.make_unique(1); }
+
+//= mistake: size of a pool
+//= says: stats().live_count
+auto f(cairn::pool_of<enemy>& p) { return p.size(); }
+
+//= mistake: a pool of a number of objects
+//= says: reserve(1000)
+cairn::pool_of<enemy> p{1000};
+
+//= mistake: a pool of threads with a number of objects
+//= says: reserve(1000)
+cairn::concurrent_pool_of<enemy> p{1000};
+
+//= mistake: an object pool of a number of objects
+//= says: reserve(32), prewarm(32)
+cairn::object_pool<enemy> p{32};
+
+//= mistake: an object pool of a number of objects, with an upstream
+//= says: reserve(32), prewarm(32)
+cairn::heap<> h;
+cairn::object_pool<enemy> p{32, h};
+
+//= mistake: an object pool of threads with a number of objects
+//= says: prewarm(32)
+cairn::concurrent_object_pool<enemy> p{32};
+
+//= mistake: a map of a number of objects
+//= says: reserve(1000)
+map m{1000};
+
+//= mistake: a stable map of a number of objects
+//= says: reserve(1000)
+cairn::stable_slot_map<enemy> m{1000};
+
+//= mistake: a table of a number of rows
+//= says: resize(1000)
+cairn::table<spark> t{1000};
+
+//= mistake: rows with handles, of a number of rows
+//= says: reserve(1000)
+cairn::slot_table<spark> t{1000};
+
+//= mistake: an array of a number of objects
+//= says: reserve(1000)
+cairn::packed_array<enemy> a{1000};
+
+//= mistake: a store of a number of objects
+//= says: reserve<T>(1000)
+cairn::polymorphic_store<enemy> s{1000};
+
+//= mistake: a pool of names of a number of names
+//= says: reserve(1000)
+cairn::string_pool names{1000};
+
+//= mistake: a queue of a number of messages
+//= says: {{.capacity = 1000}}
+cairn::message_queue<int> q{1000};
+
+//= mistake: free of a heap
+//= says: deallocate(p, size), or deallocate(p)
+void f(cairn::heap<>& h, void* p) { h.free(p); }
+
+//= mistake: reallocate of a heap
+//= says: try_resize(p, old, new), or a new block
+auto f(cairn::heap<>& h, void* p) { return h.reallocate(p, 100); }
+
+//= mistake: make of a heap
+//= says: cairn::make<T>(heap, args...)
+auto f(cairn::heap<>& h) { return h.make<enemy>(1); }
+
+//= mistake: alloc of an arena
+//= says: allocate(size)
+auto f(cairn::arena& a) { return a.alloc(10); }
+
+//= mistake: alloc of a growing arena
+//= says: allocate(size)
+auto f(cairn::growing_arena& a) { return a.alloc(10); }
+
+//= mistake: clear of an arena
+//= says: reset()
+void f(cairn::virtual_arena& a) { a.clear(); }
+
+//= mistake: used of an arena
+//= says: used_size()
+auto f(cairn::growing_arena& a) { return a.used(); }
+
+//= mistake: size of an arena
+//= says: used_size(), or capacity()
+auto f(cairn::arena& a) { return a.size(); }
+
+//= mistake: the scope of an arena
+//= says: cairn::arena_scope temporary{arena}
+void f(cairn::growing_arena& a) { auto s = a.scope(); }
+
+//= mistake: push to a queue
+//= says: try_push(message)
+void f(cairn::message_queue<int>& q) { q.push(1); }
+
+//= mistake: pop from a queue
+//= says: try_pop(message)
+void f(cairn::message_queue<int>& q) { q.pop(); }
+
+//= mistake: try_pop without a place
+//= says: try_pop(m)
+auto f(cairn::message_queue<int>& q) { return q.try_pop(); }
+
+//= mistake: the next frame
+//= says: // swap()
+void f(cairn::frame_arena<2>& frames) { frames.next_frame(); }
+
+//= mistake: flip of two frames
+//= says: // swap()
+void f(cairn::frame_arena<2>& frames) { frames.flip(); }
+
+//= mistake: a lease of an object
+//= says: a lease names its pool: object_pool<T>::lease_type
+cairn::lease<enemy> l;
+
+//= mistake: a handle beside nullptr
+//= says: a handle h is null where !h
+bool f(map::handle_type h) { return h == nullptr; }
+
+//= mistake: an alignment that is a number, of a pool
+//= says: pool{64, cairn::alignment{16}}
+cairn::pool p{64, 16};
+
+//= mistake: a text as the options of tracked
+//= says: {.name = "textures"}
+cairn::heap<> h;
+cairn::tracked t{h, "textures"};
+
+//= mistake: a text as the options of guarded
+//= says: a guarded has no name: tracked has
+cairn::heap<> h;
+cairn::guarded t{h, "textures"};
+
+//= mistake: an arena over characters
+//= says: memory for objects is of std::byte
+char buffer[1024];
+cairn::arena a{buffer};
+
+//= fine: what people type first, and what it is here
+void f(map& m, cairn::stable_slot_map<enemy>& s, cairn::polymorphic_store<enemy>& p,
+       cairn::arena& a) {
+    for (auto& [h, e] : m.items()) { e.hp += h ? 1 : 0; }
+    for (auto& [h, e] : s.items()) { e.hp += h ? 1 : 0; }
+    for (auto& [h, e] : p.items()) { e.hp += h ? 1 : 0; }
+    for (auto [h, e] : m.items()) { e.hp += h ? 1 : 0; }
+    for (const auto& [h, e] : m.items()) { e.hp += h ? 1 : 0; }
+    const char* const name = a.copy("hello");
+    (void)name;
+    cairn::collected_heap quests;
+    quests.step();
+}
