@@ -210,7 +210,6 @@ using cairn::memory_facts;
 using cairn::memory_node;
 using cairn::memory_snapshot;
 using cairn::message_queue;
-using cairn::message_queue_options;
 using cairn::misuse_kind;
 using cairn::monotonic;
 using cairn::moved_row;

@@ -173,8 +173,8 @@ void virtual_arena::decommit_above_retained() noexcept {
     region_.set_end(region_.begin() + kept);
     unpoison(address_of(region_.end()), dropped);  // the pages fault now; no need for shadow
     page_memory::decommit(address_of(region_.end()), dropped);
-    upstream_.refund(dropped);
     next_step_ = how_.commit_step_min;
+    upstream_.refund(dropped);
 }
 
 bool virtual_arena::commit(std::size_t size) noexcept { return commit_up_to(size, size); }

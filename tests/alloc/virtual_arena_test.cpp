@@ -1,4 +1,5 @@
 // Behaviours of cairn/alloc/virtual_arena.hpp.
+#include <cairn/alloc/budget.hpp>
 #include <cairn/alloc/builder.hpp>
 #include <cairn/alloc/virtual_arena.hpp>
 #include <cairn/core/sizes.hpp>
@@ -25,6 +26,28 @@ TEST(virtual_arena, agrees_with_the_model) {
         virtual_arena a{8_MiB, {.commit_step_min = 4_KiB, .retain_size = 16_KiB}};
         check_arena_against_model(a, seed, {.large_max = 100000});
     }
+}
+
+TEST(virtual_arena, an_upstream_counts_its_committed_pages_and_may_refuse_them) {
+    budget memory{1_MiB};
+    {
+        virtual_arena a{memory};
+        EXPECT_EQ(a.capacity(), 1_GiB) << "addresses are not counted";
+        EXPECT_EQ(memory.live_size(), 0u);
+        ASSERT_NE(a.allocate(300'000), nullptr);
+        EXPECT_EQ(memory.live_size(), a.committed_size());
+        EXPECT_EQ(a.allocate(2_MiB), nullptr);
+        EXPECT_LE(memory.live_size(), 1_MiB);
+        EXPECT_NE(a.allocate(600'000), nullptr) << "what is left of the budget still serves";
+        virtual_arena taken{std::move(a)};
+        EXPECT_EQ(memory.live_size(), taken.committed_size());
+    }
+    EXPECT_EQ(memory.live_size(), 0u) << "all pages are off the count";
+    virtual_arena b{1_MiB, memory, {.retain_size = 64_KiB}};
+    ASSERT_NE(b.allocate(500'000), nullptr);
+    b.reset();
+    EXPECT_EQ(memory.live_size(), b.committed_size());
+    EXPECT_EQ(b.committed_size(), 64_KiB);
 }
 
 TEST(virtual_arena, takes_addresses_first_and_memory_later) {

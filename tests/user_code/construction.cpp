@@ -58,6 +58,8 @@ static_assert(grows<cairn::heap<cairn::quick_fit>> && grows<cairn::heap<cairn::b
 static_assert(grows<cairn::frame_arena<2>> && grows<cairn::frame_arena<3, cairn::virtual_arena>>);
 static_assert(grows<cairn::virtual_arena> &&
               builds<cairn::virtual_arena, cairn::virtual_arena::options>);
+static_assert(grows<cairn::memory_snapshot>);
+static_assert(grows<cairn::tagged_arenas> && options_last<cairn::tagged_arenas>);
 static_assert(grows<cairn::collected_heap> && options_last<cairn::collected_heap>);
 static_assert(grows<cairn::pool_of<object>> && options_last<cairn::pool_of<object>>);
 static_assert(grows<cairn::concurrent_pool_of<object>> &&
@@ -149,6 +151,8 @@ constexpr const char* covered[] = {
     "table",
     "tracked",
     "virtual_arena",
+    "memory_snapshot",
+    "tagged_arenas",
     "basic_offset_heap",
     "slot_rows",
     "attached_column",  // needs the table that it belongs to
