@@ -34,7 +34,7 @@ void arenas() {
     cairn::arena_high_end& high = ends.high();
     //= ends: double_ended_arena: 160 B low and 320 B high of 64 KiB used
     //= high: arena_high_end: 320 B used
-    cairn::frame_arena<2> frames{4096};
+    cairn::frame_arena<2, cairn::arena> frames{4096};
     (void)frames.allocate(64);
     //= frames: frame_arena of 2 arenas = {[0] active = arena: 64 B of 4 KiB used,
     //          [1] = arena: 0 B of 4 KiB used}

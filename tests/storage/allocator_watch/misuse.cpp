@@ -92,7 +92,8 @@ TEST(an_arena_that_was_moved_from, is_named_when_it_is_used_and_may_be_assigned_
     EXPECT_EQ(broken.kind(), misuse_kind::moved_from);
     EXPECT_EQ(broken.object(), &a);
     EXPECT_FALSE(expect_broken_promise([&] { (void)b.allocate(5000); })) << "that is out of memory";
-    EXPECT_FALSE(expect_broken_promise([] { (void)arena{}.allocate(1); })) << "and that, too";
+    EXPECT_FALSE(expect_broken_promise([] { (void)arena{byte_slice{}}.allocate(1); }))
+        << "and that, too";
     a.reset();
     a.validate();
     a = std::move(b);
