@@ -59,6 +59,7 @@ static_assert(grows<cairn::frame_arena<2>> && grows<cairn::frame_arena<3, cairn:
 static_assert(grows<cairn::virtual_arena> &&
               builds<cairn::virtual_arena, cairn::virtual_arena::options>);
 static_assert(grows<cairn::memory_snapshot>);
+static_assert(grows<cairn::concurrent_heap> && options_last<cairn::concurrent_heap>);
 static_assert(grows<cairn::tagged_arenas> && options_last<cairn::tagged_arenas>);
 static_assert(grows<cairn::collected_heap> && options_last<cairn::collected_heap>);
 static_assert(grows<cairn::pool_of<object>> && options_last<cairn::pool_of<object>>);
@@ -152,6 +153,7 @@ constexpr const char* covered[] = {
     "tracked",
     "virtual_arena",
     "memory_snapshot",
+    "concurrent_heap",
     "tagged_arenas",
     "basic_offset_heap",
     "slot_rows",
