@@ -13,6 +13,10 @@ namespace cairn { inline namespace CAIRN_FLAVOUR {
 // ---------------------------------------------------------------------------- hot path
 
 /// A free node that holds `size` at a multiple of `align` and starts below `below`, or none.
+/// Without an alignment and a bound the head of the first bin that certainly fits is the answer.
+/// Otherwise up to probe_count ranges are looked at in each of three bins: those of the size, those
+/// of the size plus the worst gap, and those below the size, of which some are large enough.
+/// Cost: O(1): three searches of the bitmap and 3 * probe_count nodes at most.
 template <std::unsigned_integral Offset>
 inline std::uint32_t basic_offset_heap<Offset>::find_hole(Offset size, Offset align,
                                                           Offset below) const noexcept {
@@ -30,8 +34,9 @@ inline std::uint32_t basic_offset_heap<Offset>::find_hole(Offset size, Offset al
         };
         std::uint32_t i = probe(sure);
         if (i != none) { return i; }
+        // A range of this size has room for `size` wherever it starts.
         const Offset padded = static_cast<Offset>(size + (align - 1));
-        if (padded < size) { return none; }
+        if (padded < size) { return none; }  // the sum wrapped: no range is as large
         i = probe(first_from(bin_that_holds(padded)));
         if (i != none) { return i; }
     }

@@ -13,6 +13,8 @@ namespace cairn { inline namespace CAIRN_FLAVOUR {
 // ---------------------------------------------------------------------------- compaction
 
 /// The heap as the planner sees it: see movable/inside/planner.hpp. Places are nodes.
+/// top() is the range at the highest offset; the planner walks down from there with below() and
+/// fills holes at low offsets.
 template <std::unsigned_integral Offset>
 struct basic_offset_heap<Offset>::compaction_view {
     const basic_offset_heap& heap;
@@ -30,6 +32,9 @@ struct basic_offset_heap<Offset>::compaction_view {
         return m.what.index;
     }
 
+    /// Can the range at node `at` move to a hole at a lower offset? `fixed`: it is free, reserved
+    /// or moving already. `moved`: it moved in this round. `no`: no hole below it is large enough.
+    /// `yes`: `out` is the move. A copy to there never overlaps the range.
     [[nodiscard]] detail::verdict evacuation(std::uint32_t at, std::uint8_t round,
                                              move& out) const noexcept {
         const node& n = heap.nodes_[at];

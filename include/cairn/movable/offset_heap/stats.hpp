@@ -10,6 +10,8 @@ namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 // ---------------------------------------------------------------------------- looking
 
+/// Counted by a walk over all nodes in address order. allocate() and deallocate() count only the
+/// live ranges.
 template <std::unsigned_integral Offset>
 detail::offset_heap_stats<Offset> basic_offset_heap<Offset>::stats() const noexcept {
     detail::offset_heap_stats<Offset> s{capacity_, 0, 0, live_count_, 0};
@@ -23,6 +25,8 @@ detail::offset_heap_stats<Offset> basic_offset_heap<Offset>::stats() const noexc
     return s;
 }
 
+/// One object for each range, in address order. A range without a name that is not free is the
+/// target of a planned move: "reserved".
 template <std::unsigned_integral Offset>
 template <class Sink>
 void basic_offset_heap<Offset>::write_json(Sink sink) const {
