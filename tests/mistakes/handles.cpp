@@ -108,6 +108,17 @@ void f(cairn::polymorphic_store<shape>& all) { (void)all.insert(enemy{}); }
 struct shape {};
 cairn::polymorphic_store<shape, enemy> all;
 
+//= mistake: a closed store of more types than compilers nest
+//= says: a polymorphic_store names at most 256 types; polymorphic_store<Base> holds 512
+//= lines: 40, clang 40
+struct part_of_a_set {};
+template <std::size_t N>
+struct numbered_part : part_of_a_set {};
+template <std::size_t... N>
+auto store_of(std::index_sequence<N...>)
+    -> cairn::polymorphic_store<part_of_a_set, numbered_part<N>...>;
+void f() { [[maybe_unused]] decltype(store_of(std::make_index_sequence<257>{})) all; }
+
 //= mistake: a type that is named twice
 //= says: a polymorphic_store names each type once
 struct shape {};
