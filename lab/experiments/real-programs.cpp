@@ -1,0 +1,110 @@
+// lab/experiments/real-programs.cpp - programs that others wrote: what does their memory cost them?
+//
+// The whole run of a program is timed, so a memory that takes half the time changes the row by
+// little. A memory lives as long as its contender, as malloc does; each run is a new state or
+// document. A package that is absent takes its cases with it.
+#include "lab/families/real_programs.hpp"
+#include "lab/harness/experiment.hpp"
+
+#include <memory>
+#include <string>
+
+#include <cairn/adapt/hooks.hpp>
+#include <cairn/alloc/heap.hpp>
+#include <cairn/core/sizes.hpp>
+#if LAB_HAS_LUA
+#    include <cairn/adapt/lua.hpp>
+#endif
+
+namespace {
+
+namespace programs = lab::real_programs;
+using namespace cairn::literals;
+
+#if LAB_HAS_LUA
+
+template <class Heap, class... Options>
+auto lua_on(const char* script, Options... options) {
+    return [=] {
+        return [=, heap = std::make_unique<Heap>(options...)](lab::sample& s) {
+            std::uint64_t sum = 0;
+            for (std::uint64_t i = 0; i != s.repetitions(); ++i) {
+                sum = programs::run_lua(script, &cairn::lua_hook<Heap>, heap.get());
+            }
+            s.checksum(sum);
+            s.did(s.repetitions());
+        };
+    };
+}
+
+void add_lua(lab::experiment& e, const char* name, const char* script) {
+    lab::comparison& c =
+        e.compare(std::string{"Lua, "} + name, {.unit = "us/run", .equal_checksums = true});
+    c.cairn("heap<>", lua_on<cairn::heap<>>(script));
+    c.cairn("heap<>, regions of 64 MiB", lua_on<cairn::heap<>>(script, cairn::grow_by{64_MiB}));
+    c.mallocs([script] {
+        return [script](lab::sample& s) {
+            std::uint64_t sum = 0;
+            for (std::uint64_t i = 0; i != s.repetitions(); ++i) {
+                sum = programs::run_lua(script, &programs::malloc_hook, nullptr);
+            }
+            s.checksum(sum);
+            s.did(s.repetitions());
+        };
+    });
+}
+
+#endif
+
+#if LAB_HAS_RAPIDJSON
+
+cairn::heap<>& default_heap() noexcept {
+    static auto* const memory = new cairn::heap<>;
+    return *memory;
+}
+cairn::heap<>& heap_of_large_regions() noexcept {
+    static auto* const memory = new cairn::heap<>{cairn::grow_by{64_MiB}};
+    return *memory;
+}
+
+template <class Allocator>
+auto rapidjson_on() {
+    return [] {
+        return [text = programs::document_of_1_MiB()](lab::sample& s) {
+            std::uint64_t size = 0;
+            for (std::uint64_t i = 0; i != s.repetitions(); ++i) {
+                size = programs::run_rapidjson<Allocator>(text);
+            }
+            s.checksum(size);
+            s.did(s.repetitions());
+        };
+    };
+}
+
+#endif
+
+const lab::registration real_programs{
+    "real-programs", "What do other people's programs pay for their memory?",
+    [](lab::experiment& e) {
+        e.quick_seconds = 4;
+#if LAB_HAS_LUA
+        add_lua(e, "binary trees", programs::binary_trees);
+        add_lua(e, "coroutines", programs::coroutines);
+        add_lua(e, "tables by string keys", programs::string_keys);
+#else
+        e.how += "Lua is not here: Debian package liblua5.4-dev. ";
+#endif
+#if LAB_HAS_RAPIDJSON
+        lab::comparison& c = e.compare("RapidJSON, a document of 1 MiB",
+                                       {.unit = "us/run", .equal_checksums = true});
+        c.cairn("heap<>", rapidjson_on<cairn::hooks<default_heap>::rapidjson>());
+        c.cairn("heap<>, regions of 64 MiB",
+                rapidjson_on<cairn::hooks<heap_of_large_regions>::rapidjson>());
+        c.mallocs(rapidjson_on<rapidjson::CrtAllocator>());
+#else
+        e.how +=
+            "RapidJSON is not here: Debian package rapidjson-dev; clang 19 does not compile it. ";
+#endif
+    }};
+
+}  // namespace
