@@ -117,6 +117,89 @@ struct churn {
     }
 };
 
+/// Pairs of a free and a request among a few hundred to thousands of live blocks, 16 to High bytes.
+template <std::size_t Count, std::size_t High>
+struct few_live {
+    static constexpr std::size_t step_count = std::size_t{1} << 15;
+    std::vector<std::uint32_t> sizes = log_uniform(step_count, 2, 16, High);
+    std::vector<std::uint32_t> victims = [] {
+        std::mt19937 random{3};
+        std::vector<std::uint32_t> v(step_count);
+        for (auto& x : v) x = static_cast<std::uint32_t>(random() % Count);
+        return v;
+    }();
+    std::vector<object> live;
+    std::size_t at = 0;
+    template <class A>
+    void run(A& a, lab::sample& s) {
+        for (std::size_t i = live.size(); i != Count; ++i) {
+            live.push_back({a.allocate(sizes[i % step_count]), sizes[i % step_count]});
+            touch(live.back().p, live.back().size);
+        }
+        constexpr std::size_t steps = 512;
+        s.start();
+        for (std::uint64_t r = 0; r != s.repetitions() * steps; ++r) {
+            object& o = live[victims[at]];
+            touch(o.p, o.size);
+            a.deallocate(o.p, o.size);
+            o.size = sizes[at];
+            o.p = a.allocate(o.size);
+            touch(o.p, o.size);
+            at = (at + 1) % step_count;
+        }
+        s.stop();
+        s.did(s.repetitions() * steps);
+    }
+};
+
+/// A heap over one region of 1.25 MiB.
+struct small_region {
+    cairn::heap<> heap{std::size_t{5} << 18};
+    void* allocate(std::size_t size) { return heap.allocate(size); }
+    void deallocate(void* p, std::size_t size) { heap.deallocate(p, size); }
+};
+
+/// Bursts of 1,000, 2,000 .. 64,000 blocks of 16 to 256 bytes, freed in random order, in a loop: a
+/// curve, and its steepest step from one point to the next.
+struct bursts {
+    explicit bursts(const char* who) : name{who} {}
+    const char* name;
+    template <class A>
+    void run(A& a, lab::sample& s) {
+        lab::series curve{name, "blocks of a burst", "ns an operation", {}};
+        double steepest = 0;
+        for (std::size_t count = 1000; count <= 64'000; count *= 2) {
+            const double now = time_of(a, count);
+            if (!curve.points.empty()) {
+                steepest = std::max(steepest, now / curve.points.back().second);
+            }
+            curve.points.emplace_back(static_cast<double>(count), now);
+        }
+        s.value(steepest);
+        s.plot(std::move(curve));
+    }
+    /// The fastest of some rounds, of which the first ones warm up.
+    template <class A>
+    static double time_of(A& a, std::size_t count) {
+        const std::vector<std::uint32_t> sizes = log_uniform(count, 4, 16, 256);
+        std::vector<std::uint32_t> order(count);
+        std::iota(order.begin(), order.end(), 0u);
+        std::shuffle(order.begin(), order.end(), std::mt19937{5});
+        std::vector<void*> live(count);
+        std::int64_t best = INT64_MAX;
+        for (std::size_t round = 0; round != 4 + 64'000 / count; ++round) {
+            const std::int64_t begun = lab::now_ns();
+            for (std::size_t i = 0; i != count; ++i) {
+                live[i] = a.allocate(sizes[i]);
+                touch(live[i], sizes[i]);
+            }
+            for (const std::uint32_t i : order) a.deallocate(live[i], sizes[i]);
+            best = std::min(best, lab::now_ns() - begun);
+        }
+        return static_cast<double>(best) / static_cast<double>(count);
+    }
+};
+
 /// Resident memory over live bytes: after the fill, after churn, after the sizes have shifted.
 struct footprint {
     churn_trace trace;
@@ -203,6 +286,20 @@ void add_growth(lab::comparison& c) {
     add(lab::kind::baseline, "linked list, best fit", adapter_tag<linked_list<true>>{});
 }
 
+/// The curve of bursts, for the heap that people construct and for the mallocs.
+void add_bursts(lab::comparison& c) {
+    const auto on = []<class Adapter>(const char* name, Adapter) {
+        return [name] {
+            return [work = std::make_unique<bursts>(name),
+                    a = std::make_unique<typename Adapter::type>()](lab::sample& s) {
+                work->run(*a, s);
+            };
+        };
+    };
+    c.cairn("cairn::heap<> as constructed", on("cairn::heap<>", adapter_tag<default_heap>{}));
+    c.mallocs(on("malloc", adapter_tag<general_malloc>{}));
+}
+
 template <class Work>
 auto runs() {
     return []<class Tag>(Tag) { return [] { return at_work<Work, typename Tag::type>{}; }; };
@@ -282,6 +379,25 @@ const lab::registration heap_experiment{
                                    "branches; classes that never merge have no such core "
                                    "(docs/dead-ends.md)."}}}),
             runs<churn<>>());
+
+        constexpr who only_usual{.fits = false, .lists = false, .slow_peers = false};
+        const lab::case_options small{.weight = 0.5};
+        add_heaps(e.compare("200 live of 16 to 1024 B", small), runs<few_live<200, 1024>>(),
+                  only_usual);
+        add_heaps(e.compare("1,000 live of 16 to 1024 B", small), runs<few_live<1000, 1024>>(),
+                  only_usual);
+        add_heaps(e.compare("1,000 live of 16 to 4096 B", small), runs<few_live<1000, 4096>>(),
+                  only_usual);
+        // Some 4,200 blocks of 247 bytes on the average are 1 MiB.
+        lab::comparison& full = e.compare("1 MiB live in 1.25 MiB", small);
+        full.cairn("cairn::heap<> of 1.25 MiB",
+                   runs<few_live<4200, 1024>>()(adapter_tag<small_region>{}));
+        full.baseline("cairn::heap<> of 1.25 MiB, 10 blocks live",
+                      runs<few_live<10, 1024>>()(adapter_tag<small_region>{}));
+        full.mallocs(runs<few_live<4200, 1024>>()(adapter_tag<general_malloc>{}));
+        add_bursts(e.compare(
+            "bursts of 1,000 to 64,000, steepest step",
+            {.unit = "x", .measure = lab::measure::value, .weight = 0.3, .quick_samples = 5}));
 
         lab::comparison& offsets = e.compare(
             "churn, offsets",
