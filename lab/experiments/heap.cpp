@@ -227,7 +227,9 @@ struct footprint {
             place(o, trace.sizes[i]);
         }
         s.also("footprint after churn", ratio());
-        if constexpr (requires { a.heap.stats(); }) fragmentation(a, s);
+        if constexpr (requires { a.heap.for_each_block([](const cairn::heap_block&) {}); }) {
+            fragmentation(a, s);
+        }
         for (std::size_t i = 0; i != steps; ++i) {
             object& o = live[trace.victims[steps + i]];
             a.deallocate(o.p, o.size);
