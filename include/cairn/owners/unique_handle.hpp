@@ -14,9 +14,9 @@
 //   does not compile).
 //
 // Cost:      two words; no allocation of its own. The end is the store's erase().
-// Lifetimes: the store outlives it; no build notices a store that has ended, whose erase() is called
-//            then. Erasing the object through the store meanwhile is allowed: the
-//            handle is stale then, and the end does nothing.
+// Lifetimes: the store outlives it; no build notices a store that has ended. Erasing the object
+//            through the store meanwhile is allowed: the handle is stale then, and the end does
+//            nothing.
 #pragma once
 
 #include <cstddef>
