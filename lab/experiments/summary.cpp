@@ -32,7 +32,8 @@ const std::vector<need>& needs() {
         {"no late operation, objects of one size",
          {{"tail",
            {"one size: allocate, * of minima", "one size: deallocate, * of minima",
-            "one size: instructions, *allocate"}}}},
+            "one size: instructions, *allocate"}}},
+         {"cairn::pool", "cairn::concurrent_pool"}},  // an arena frees no object alone
         {"large blocks that die all at once", {{"linear", {"8 kb", "1 mb"}}}},
         {"all the memory work of a game's frame", {{"game-frame", {"time in memory, *"}}}},
         {"nodes of lists, maps and trees", {{"nodes", {"*"}}}},
