@@ -17,3 +17,5 @@ target_sources(cairn
     PRIVATE ${cairn_sources}
     PUBLIC FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR}/include FILES ${cairn_headers}
     PUBLIC FILE_SET adapters TYPE HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR}/include FILES ${cairn_adapters})
+# An adapter is compiled by its test, where its library is installed.
+set_target_properties(cairn PROPERTIES INTERFACE_HEADER_SETS_TO_VERIFY HEADERS)
