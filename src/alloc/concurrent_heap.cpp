@@ -15,7 +15,7 @@ using detail::cache_layout;
 using detail::heap_cache;
 using detail::slot_batch;
 
-constexpr auto relaxed = detail::memory_order::relaxed;
+constexpr auto unordered = detail::memory_order::relaxed;
 constexpr std::size_t waiting_max = std::size_t{128} << 10;
 
 }  // namespace
@@ -43,7 +43,7 @@ concurrent_heap::record* concurrent_heap::place::take_chunk(unsigned k) const no
     r->begin = r->segment->begin_of(*r);
     r->cut(k, sizes::slots_of(k));
 #if CAIRN_ASSERTS
-    for (auto& word : r->live_bits) { word.store(0, relaxed); }
+    for (auto& word : r->live_bits) { word.store(0, unordered); }
 #endif
     heap.units_.publish(*r, detail::unit_state::chunk);
     heap.map_->enter(r->begin, r->unit_count, static_cast<std::uint8_t>(k + 1), r);
@@ -68,7 +68,7 @@ void* concurrent_heap::take_cold(cache& which, unsigned k) noexcept {
         if (c->limits[k] == 0) { return take_shared(k); }
         if (fill(*c, k) == 0) { return nullptr; }
     }
-    void** const top = c->stacks[k].top.load(relaxed);
+    void** const top = c->stacks[k].top.load(unordered);
     c->set_top(k, top - 1);
     return top[-1];
 }
@@ -84,7 +84,7 @@ void concurrent_heap::put_cold(cache& which, unsigned k, void* p) noexcept {
         bins_[k].give_to_chunks(&p, 1, place{*this});
         return;
     }
-    void** const top = c->stacks[k].top.load(relaxed);
+    void** const top = c->stacks[k].top.load(unordered);
     *top = p;
     c->set_top(k, top + 1);
 }
@@ -108,7 +108,7 @@ unsigned concurrent_heap::fill(cache& c, unsigned k) noexcept {
         drain_batches();
         count = bins_[k].take(k, slots, wanted, place{*this});
     }
-    void** top = c.floors[k].load(relaxed);
+    void** top = c.floors[k].load(unordered);
     for (unsigned i = count; i-- != 0;) {
         CAIRN_DETAIL_STEP();
         *top++ = slots[i];
@@ -121,7 +121,7 @@ unsigned concurrent_heap::fill(cache& c, unsigned k) noexcept {
 void concurrent_heap::spill(cache& c, unsigned k, unsigned count) noexcept {
     count = std::min(count, slot_batch::slot_count_max);
     if (count == 0) { return; }
-    void** const top = c.stacks[k].top.load(relaxed);
+    void** const top = c.stacks[k].top.load(unordered);
     // The stack gives them up before another thread can have them: a fork in between loses them.
     c.set_top(k, top - count);
     compiler::signal_fence(detail::memory_order::seq_cst);
@@ -133,7 +133,7 @@ void concurrent_heap::spill(cache& c, unsigned k, unsigned count) noexcept {
 void concurrent_heap::empty(cache& c) noexcept {
     for (unsigned k = 0; k < sizes::class_count; ++k) {
         while (const unsigned count = std::min(c.count(k), detail::slot_bin::give_max)) {
-            void** const top = c.stacks[k].top.load(relaxed) - count;
+            void** const top = c.stacks[k].top.load(unordered) - count;
             c.set_top(k, top);
             compiler::signal_fence(detail::memory_order::seq_cst);
             bins_[k].give_to_chunks(top, count, place{*this});
@@ -185,7 +185,7 @@ void concurrent_heap::take_room(cache& c, unsigned for_class, std::size_t size) 
         const unsigned limit = std::max(half, c.count(k));
         c.size_left += (c.limits[k] - limit) * sizes::size_of(k);
         c.limits[k] = static_cast<std::uint16_t>(limit);
-        c.stacks[k].ceiling = c.floors[k].load(relaxed) + limit;
+        c.stacks[k].ceiling = c.floors[k].load(unordered) + limit;
     }
 }
 
@@ -193,17 +193,17 @@ void concurrent_heap::take_room(cache& c, unsigned for_class, std::size_t size) 
 void concurrent_heap::move_stack(cache& c, unsigned k, unsigned limit) noexcept {
     auto** const memory = reinterpret_cast<void**>(&c);
     void** const small = memory + cache_layout.small[k];
-    void** const old = c.floors[k].load(relaxed);
+    void** const old = c.floors[k].load(unordered);
     if (limit > heap_cache::first_limit && old == small) {
         void** const full = memory + cache_layout.full[k];
         const unsigned count = c.count(k);
         full[-1] = nullptr;
         std::memcpy(full, old, count * sizeof(void*));
-        c.floors[k].store(full, relaxed);
+        c.floors[k].store(full, unordered);
         c.set_top(k, full + count);
     }
     c.limits[k] = static_cast<std::uint16_t>(limit);
-    c.stacks[k].ceiling = c.floors[k].load(relaxed) + limit;
+    c.stacks[k].ceiling = c.floors[k].load(unordered) + limit;
 }
 
 // ------------------------------------------------------------------------------------------------

@@ -22,18 +22,18 @@ using detail::heap_thread_record;
 using detail::second_heap_table;
 
 heap_thread& thread_here() noexcept { return detail::this_heap_thread; }
-bool watch_exit_here(heap_thread_record& record) noexcept;
+bool watch_heap_exit_here(heap_thread_record& record) noexcept;
 
 // Half a MiB of pointers, of which nearly all pages are never touched.
 constinit detail::unit_map units_of_this_module{};
-constinit heap_home this_module{
-    .map = &units_of_this_module, .thread = &thread_here, .watch_exit = &watch_exit_here};
+constinit heap_home heaps_here{
+    .map = &units_of_this_module, .thread = &thread_here, .watch_exit = &watch_heap_exit_here};
 
 constinit detail::thread_exit heaps_ending{[](void* record) noexcept {
-    concurrent_heap_registry::exit_thread(this_module, *static_cast<heap_thread_record*>(record));
+    concurrent_heap_registry::exit_thread(heaps_here, *static_cast<heap_thread_record*>(record));
 }};
 
-bool watch_exit_here(heap_thread_record& record) noexcept { return heaps_ending.watch(&record); }
+bool watch_heap_exit_here(heap_thread_record& record) noexcept { return heaps_ending.watch(&record); }
 
 /// No two heaps of a process have the same, whichever modules they are of: a module's numbers begin
 /// at the address of its home, whose bytes are no other module's.
@@ -102,16 +102,16 @@ void detail::piece_list::give(void* piece) noexcept {
 // ------------------------------------------------------------------------------------------------
 // heaps
 
-heap_home& concurrent_heap_registry::home_here() noexcept { return this_module; }
+heap_home& concurrent_heap_registry::home_here() noexcept { return heaps_here; }
 
 void concurrent_heap_registry::enter(concurrent_heap& heap) noexcept {
     home& of = *heap.home_;
     const lock_scope held{of.lock};
     // With the first heap, once for the module. Asked again where the system had no room for it.
     if (!of.forks_are_watched) {
-        of.forks_are_watched = detail::around_fork([] { before_fork(this_module); },
-                                                   [] { after_fork_in_parent(this_module); },
-                                                   [] { after_fork_in_child(this_module); });
+        of.forks_are_watched = detail::around_fork([] { before_fork(heaps_here); },
+                                                   [] { after_fork_in_parent(heaps_here); },
+                                                   [] { after_fork_in_child(heaps_here); });
     }
     ++of.heap_count;
     constexpr std::size_t count = heap_thread::entry_count;
