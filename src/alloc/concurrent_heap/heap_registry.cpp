@@ -33,7 +33,9 @@ constinit detail::thread_exit heaps_ending{[](void* record) noexcept {
     concurrent_heap_registry::exit_thread(heaps_here, *static_cast<heap_thread_record*>(record));
 }};
 
-bool watch_heap_exit_here(heap_thread_record& record) noexcept { return heaps_ending.watch(&record); }
+bool watch_heap_exit_here(heap_thread_record& record) noexcept {
+    return heaps_ending.watch(&record);
+}
 
 /// No two heaps of a process have the same, whichever modules they are of: a module's numbers begin
 /// at the address of its home, whose bytes are no other module's.
