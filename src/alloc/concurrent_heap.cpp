@@ -100,18 +100,18 @@ void* concurrent_heap::take_shared(unsigned k) noexcept {
 
 /// Gets slots into an empty stack, the lowest address on top. Returns: how many; 0: exhausted.
 unsigned concurrent_heap::fill(cache& c, unsigned k) noexcept {
-    void* slots[slot_batch::slot_count_max];
+    void* slot_array[slot_batch::slot_count_max];
     const unsigned wanted = std::min<unsigned>((c.limits[k] + 1u) / 2, slot_batch::slot_count_max);
-    unsigned count = bins_[k].take(k, slots, wanted, place{*this});
+    unsigned count = bins_[k].take(k, slot_array, wanted, place{*this});
     if (count == 0) {
         empty(c);
         drain_batches();
-        count = bins_[k].take(k, slots, wanted, place{*this});
+        count = bins_[k].take(k, slot_array, wanted, place{*this});
     }
     void** top = c.floors[k].load(unordered);
     for (unsigned i = count; i-- != 0;) {
         CAIRN_DETAIL_STEP();
-        *top++ = slots[i];
+        *top++ = slot_array[i];
     }
     c.set_top(k, top);
     return count;
@@ -192,9 +192,9 @@ void concurrent_heap::take_room(cache& c, unsigned for_class, std::size_t size) 
 /// Gives a stack its limit, and its large place where the small one is too small for it.
 void concurrent_heap::move_stack(cache& c, unsigned k, unsigned limit) noexcept {
     auto** const memory = reinterpret_cast<void**>(&c);
-    void** const small = memory + cache_layout.small[k];
+    void** const at_first = memory + cache_layout.at_first[k];
     void** const old = c.floors[k].load(unordered);
-    if (limit > heap_cache::first_limit && old == small) {
+    if (limit > heap_cache::first_limit && old == at_first) {
         void** const full = memory + cache_layout.full[k];
         const unsigned count = c.count(k);
         full[-1] = nullptr;

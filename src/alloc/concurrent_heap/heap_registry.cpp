@@ -64,11 +64,11 @@ void unlink(heap_cache& c) noexcept {
 void clear_stacks(heap_cache& c, std::size_t size_max) noexcept {
     auto** const memory = reinterpret_cast<void**>(&c);
     for (unsigned k = 0; k < heap_cache::class_count; ++k) {
-        void** const small = memory + detail::cache_layout.small[k];
-        small[-1] = nullptr;
-        c.floors[k].store(small, detail::memory_order::relaxed);
-        c.set_top(k, small);
-        c.stacks[k].ceiling = small;
+        void** const at_first = memory + detail::cache_layout.at_first[k];
+        at_first[-1] = nullptr;
+        c.floors[k].store(at_first, detail::memory_order::relaxed);
+        c.set_top(k, at_first);
+        c.stacks[k].ceiling = at_first;
         c.limits[k] = 0;
     }
     c.size_left = size_max;

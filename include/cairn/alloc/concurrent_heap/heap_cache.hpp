@@ -84,14 +84,14 @@ struct heap_cache {
 
 /// Where the stacks lie, in pointers from the begin of the cache; a null lies below each.
 struct heap_cache_layout {
-    std::uint32_t small[heap_cache::class_count] = {};
+    std::uint32_t at_first[heap_cache::class_count] = {};
     std::uint32_t full[heap_cache::class_count] = {};
     std::size_t size = 0;  // bytes in all
 
     constexpr heap_cache_layout() noexcept {
         std::uint32_t at = sizeof(heap_cache) / sizeof(void*);
         for (unsigned c = 0; c < heap_cache::class_count; ++c) {
-            small[c] = ++at;
+            at_first[c] = ++at;
             const unsigned most = heap_cache::limit_max(c);
             at += most < heap_cache::first_limit ? most : heap_cache::first_limit;
         }

@@ -40,7 +40,7 @@ struct basic_slot_batch {
 
     typename Atoms::template plain<basic_slot_batch*> next{nullptr};
     typename Atoms::template plain<unsigned> count{0};
-    typename Atoms::template plain<void*> slots[slot_count_max] = {};
+    typename Atoms::template plain<void*> slot_array[slot_count_max] = {};
 };
 
 /// What is known of the slots of one chunk. The bits are guarded by the lock of its bin.
@@ -58,16 +58,16 @@ struct basic_slot_chunk {
     typename Atoms::template plain<std::uint64_t> free_bits[word_count_max] = {};
 
     /// All slots become free ones of class `c`. Requires: no other thread knows the chunk.
-    void cut(unsigned c, unsigned slots) noexcept {
+    void cut(unsigned c, unsigned count_of_slots) noexcept {
         slot_class = c;
-        slot_count = slots;
-        free_count = slots;
+        slot_count = count_of_slots;
+        free_count = count_of_slots;
         first_word = 0u;
         next = nullptr;
         previous = nullptr;
-        for (unsigned w = 0; w * 64 < slots; ++w) {
+        for (unsigned w = 0; w * 64 < count_of_slots; ++w) {
             CAIRN_DETAIL_STEP();
-            const unsigned left = slots - w * 64;
+            const unsigned left = count_of_slots - w * 64;
             free_bits[w] = left >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << left) - 1;
         }
     }
@@ -139,31 +139,31 @@ public:
     /// Takes over slots from the end of `slots`. Returns: how many it took, at least one.
     /// Requires: 0 < count <= slot_count_max of a batch.
     template <class Place>
-    unsigned give(void** slots, unsigned count, unsigned batch_max, Place&& place) noexcept {
+    unsigned give(void** slot_array, unsigned count, unsigned batch_max, Place&& place) noexcept {
         batch* const b = count > 1 ? place.take_batch() : nullptr;
         if (b != nullptr) {
             for (unsigned i = 0; i < count; ++i) {
                 CAIRN_DETAIL_STEP();
-                b->slots[i] = slots[i];
+                b->slot_array[i] = slot_array[i];
             }
             b->count = count;
             if (push(*b, batch_max)) { return count; }
             place.give_batch(*b);
         }
         const unsigned given = count < give_max ? count : give_max;
-        give_to_chunks(slots + (count - given), given, place);
+        give_to_chunks(slot_array + (count - given), given, place);
         return given;
     }
 
     /// Gives up to eight slots back to their chunks; `slots` are all of this bin's class.
     template <class Place>
-    void give_to_chunks(void** slots, unsigned count, Place&& place) noexcept {
+    void give_to_chunks(void** slot_array, unsigned count, Place&& place) noexcept {
         chunk* empty[give_max];
         unsigned empty_count = 0;
         lock_.lock();
         for (unsigned i = 0; i < count; ++i) {
             CAIRN_DETAIL_STEP();
-            if (chunk* const c = give_one(slots[i], place)) { empty[empty_count++] = c; }
+            if (chunk* const c = give_one(slot_array[i], place)) { empty[empty_count++] = c; }
         }
         lock_.unlock();
         for (unsigned i = 0; i < empty_count; ++i) { place.release(*empty[i]); }
@@ -176,11 +176,12 @@ public:
         batch* const b = pop();
         lock_.unlock();
         if (b == nullptr) { return false; }
-        void* slots[batch::slot_count_max];
-        const unsigned count = take_from(*b, slots, batch::slot_count_max);
+        void* slot_array[batch::slot_count_max];
+        const unsigned count = take_from(*b, slot_array, batch::slot_count_max);
         place.give_batch(*b);
         for (unsigned done = 0; done < count; done += give_max) {
-            give_to_chunks(slots + done, count - done < give_max ? count - done : give_max, place);
+            give_to_chunks(slot_array + done, count - done < give_max ? count - done : give_max,
+                           place);
         }
         return true;
     }
@@ -238,7 +239,7 @@ private:
         const unsigned taken = count < all ? count : all;
         for (unsigned i = 0; i < taken; ++i) {
             CAIRN_DETAIL_STEP();
-            out[i] = b.slots[all - taken + i];
+            out[i] = b.slot_array[all - taken + i];
         }
         b.count = all - taken;
         return taken;
