@@ -23,8 +23,8 @@ int main() {
     cairn::page_allocator pages{{.prefault = true}};  // page faults happen at start-up
     cairn::budget memory{8_MiB, pages};               // all that the game may have
 
-    cairn::slot_map<ship> ships{memory};            // kept over many frames
-    cairn::frame_arena<2> frames{256_KiB, memory};  // freed every second frame
+    cairn::slot_map<ship> ships{memory};                          // kept over many frames
+    cairn::frame_arena<2, cairn::arena> frames{256_KiB, memory};  // freed every second frame
     if (!ships.reserve(1000)) { return 1; }
 
     memory.set_limit_size(memory.live_size());  // from now on no frame can grow anything

@@ -19,7 +19,7 @@ constexpr std::size_t size_of(std::size_t letters) { return sizeof(text) + lette
 
 int main() {
     cairn::concurrent_heap heap;
-    cairn::message_queue<text*> sent{64};
+    cairn::message_queue<text*> sent{{.capacity = 64}};
     constexpr std::size_t count = 10'000;
 
     // [jobs]
