@@ -47,7 +47,7 @@ struct memory {
     static int size_of(void* p) {
         return p == nullptr ? 0 : static_cast<int>(heap->usable_size(p));
     }
-    static int detail::round_up(int size) {
+    static int round_up(int size) {
         return static_cast<int>(heap->good_size(static_cast<std::size_t>(size)));
     }
     static void* resize(void* p, int size) {

@@ -21,13 +21,13 @@ void* resize(void* p, int size) {
     return m.resize(p, static_cast<std::size_t>(size_of(p)),
                     m.good_size(static_cast<std::size_t>(size)));
 }
-int detail::round_up(int size) {
+int round_up(int size) {
     return static_cast<int>(clients::heap_of_choice().good_size(static_cast<std::size_t>(size)));
 }
 
 [[gnu::constructor]] void work_on_cairn() {
-    sqlite3_mem_methods calls{allocate,     deallocate,       resize,
-                              size_of,      detail::round_up, [](void*) { return SQLITE_OK; },
+    sqlite3_mem_methods calls{allocate,     deallocate, resize,
+                              size_of,      round_up,   [](void*) { return SQLITE_OK; },
                               [](void*) {}, nullptr};
     if (sqlite3_config(SQLITE_CONFIG_MALLOC, &calls) != SQLITE_OK) { std::abort(); }
 }
