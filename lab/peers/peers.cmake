@@ -18,6 +18,20 @@ set(lab_peers "")
 set(CAIRN_PROBES_DIR ${CMAKE_BINARY_DIR}/probes CACHE PATH "Where programs and answers of probes lie")
 set(CAIRN_LAB_PEERS "all" CACHE STRING "The peers to look for: all, or a list of names")
 
+# The folders of peers that the user names: "entt=/home/me/entt/single_include;snmalloc=..."
+# (make lab LAB='--peer entt=FOLDER').
+set(CAIRN_LAB_PEER_FOLDERS "" CACHE STRING "Include folders of peers: NAME=FOLDER, a list")
+
+# lab_folder_of(<variable> <name>): the folder that the user named for a peer, or "".
+function(lab_folder_of variable name)
+    set(${variable} "" PARENT_SCOPE)
+    foreach(pair IN LISTS CAIRN_LAB_PEER_FOLDERS)
+        if(pair MATCHES "^([^=]+)=(.+)$" AND CMAKE_MATCH_1 STREQUAL name)
+            set(${variable} "${CMAKE_MATCH_2}" PARENT_SCOPE)
+        endif()
+    endforeach()
+endfunction()
+
 # A program that runs here, and not under an emulator that may not be there.
 set(lab_probes_run TRUE)
 if(CMAKE_CROSSCOMPILING AND NOT CMAKE_CROSSCOMPILING_EMULATOR)
@@ -112,6 +126,7 @@ endmacro()
 
 # lab_peer(<name> <package> [HEADER <file>] [SUFFIXES <folder>...] [LIBRARIES <name>...]
 #          [ALSO <name>...] [PREFIXES <folder>...] [DEFINE <macro>...] [LARGE])
+# <package>: "-" where Debian has none; the user names its folder (CAIRN_LAB_PEER_FOLDERS).
 # With PREFIXES header and libraries are taken from one and the same of them: the first that works.
 # ALSO: libraries of the system that some versions need, linked where they are there and needed.
 function(lab_peer name package)
@@ -140,7 +155,13 @@ function(lab_peer name package)
         set(is_found TRUE)
         unset(include)
         if(arg_HEADER)
-            if(only_here)
+            lab_folder_of(folder ${name})
+            if(NOT folder STREQUAL "")
+                find_path(include ${arg_HEADER} PATHS ${folder} NO_DEFAULT_PATH NO_CACHE)
+                if(NOT include)
+                    set(detail "${folder} has no ${arg_HEADER}")
+                endif()
+            elseif(only_here)
                 find_path(include ${arg_HEADER} ${only_here} NO_CACHE)
             else()
                 find_path(include ${arg_HEADER} PATH_SUFFIXES ${arg_SUFFIXES} NO_CACHE)
@@ -199,8 +220,13 @@ function(lab_peer name package)
     endforeach()
     if(detail STREQUAL "" AND WIN32)
         set(detail "not found for Windows")
+    elseif(detail STREQUAL "" AND package STREQUAL "-")
+        set(detail "no Debian package has it: make lab LAB='--peer ${name}=FOLDER'")
     elseif(detail STREQUAL "")
         set(detail "Debian package ${package}")
+    endif()
+    if(package STREQUAL "-")
+        set(package "")
     endif()
     lab_say_peer(${name})
 endfunction()
@@ -266,5 +292,9 @@ lab_peer(tbb libtbb-dev HEADER tbb/scalable_allocator.h LIBRARIES tbbmalloc)
 lab_peer(moodycamel libconcurrentqueue-dev HEADER concurrentqueue.h
     SUFFIXES concurrentqueue/moodycamel concurrentqueue)
 lab_peer(plf_colony libplf-colony-dev HEADER plf_colony.h)
+# No package of Debian has these: the user names the folder to include from.
+lab_peer(entt - HEADER entt/entt.hpp)
+lab_peer(plf_hive - HEADER plf_hive.h)
+lab_peer(snmalloc - HEADER snmalloc/snmalloc.h DEFINE SNMALLOC_USE_WAIT_ON_ADDRESS=1)
 lab_peer(boehm libgc-dev HEADER gc.h LIBRARIES gc)
 lab_peer(lua liblua5.4-dev HEADER lua.hpp SUFFIXES lua5.4 LIBRARIES lua5.4)

@@ -62,10 +62,10 @@ probes = folder / "probes"
 shutil.copytree(known_probes, probes)
 
 
-def ask(peers, **environment):
+def ask(peers, folders="", **environment):
     """What cmake/needs, and so tools/bootstrap, finds of these peers. Returns: {name: why it is absent}."""
     code, text = run(cmake, "-G", "Ninja", "-S", source / "cmake/needs", "-B", folder / "needs", "-D", "PEERS=ON",
-                     "-D", f"CMAKE_CXX_COMPILER={compiler}", "-D", f"CAIRN_LAB_PEERS={';'.join(peers)}",
+                     "-D", f"CMAKE_CXX_COMPILER={compiler}", "-D", f"CAIRN_LAB_PEERS={';'.join(peers)}", "-D", f"CAIRN_LAB_PEER_FOLDERS={folders}",
                      "-D", f"CAIRN_PROBES_DIR={probes}", env={**os.environ, **environment})
     check(code == 0, f"peers that are broken do not end the configuration ({peers})", text)
     lines = [line.split("peer ", 1)[1] for line in text.splitlines() if line.startswith("-- lab: peer ")]
@@ -98,6 +98,16 @@ if "plf_colony" in here:
         "unsigned long size() const { return 1; } }; }\n")
     why = ask(["plf_colony"], CPATH=str(folder / "broken")).get("plf_colony", "")
     check("did not end well" in why, "a peer that compiles and crashes is absent", why)
+
+# Peers that Debian does not package are included from the folder that the user names.
+hive = folder / "my hive"
+hive.mkdir()
+check("no Debian package has it: make lab LAB='--peer plf_hive=FOLDER'" in ask(["plf_hive"]).get("plf_hive", ""), "a peer without a package is absent, and one line says how it is measured")
+check("has no plf_hive.h" in ask(["plf_hive"], f"plf_hive={hive}").get("plf_hive", ""), "a folder without the peer's header is named")
+(hive / "plf_hive.h").write_text(
+    "#include <list>\nnamespace plf { template <class T> struct hive : std::list<T> { void reserve(unsigned long) {}\n"
+    "template <class... A> auto emplace(A&&... a) { this->emplace_back(a...); return --this->end(); } }; }\n")
+check("plf_hive" not in ask(["plf_hive"], f"entt=/nowhere;plf_hive={hive}"), "a peer is present from the folder that the user named")
 
 libraries = pathlib.Path(tempfile.mkdtemp(prefix="cairn-libraries-"))   # LD_PRELOAD ends at a space
 small_malloc = pathlib.Path(misbehaviour).parent / "test_mallocs/lab_small_malloc.so"
@@ -160,7 +170,7 @@ check(not list(source.rglob("cairn-lab.part")) and not (checkout / "report/node_
 step = 'if [ "${STOP_AT-}" = %s ]; then kill -INT 0; sleep 5; fi\n'
 fake(tools / "cmake", "#!/bin/sh\ncase \"$*\" in\n--version) echo cmake version 3.25.1 ;;\n*cmake/needs*) " + step % "set-up"
      + "touch build/needs/missing.txt ;;\n*--build*) " + step % "build" + "mkdir -p build/bin && cp \"$FAKES/cairn\" build/bin/cairn ;;\n*--preset*) "
-     + step % "configure" + "mkdir -p build/bench && echo '-- lab: peer llvm is absent (it is broken)' &&\n"
+     + step % "configure" + "mkdir -p build/bench && echo \"$*\" >build/configured && echo '-- lab: peer llvm is absent (it is broken)' &&\n"
      + "{ [ -z \"${FILL-}\" ] || head -c 10000000 /dev/zero >build/bench/objects; } ;;\nesac\n")
 fake(tools / "cairn", "#!/bin/sh\ntrap 'echo {} >cairn-lab.json; echo page >cairn-lab.html; exit 130' INT\n" + step % "run" + "echo \"words: $*\"\necho {} >cairn-lab.json; echo page >cairn-lab.html\n")
 pretending = {**bare, "FAKES": str(tools), "CAIRN_NO_INSTALL": "1"}
@@ -171,6 +181,15 @@ def lab(*words, at=checkout, umask=0o077, **options):
     environment = {**pretending, **options.pop("more", {})}
     return run(at / "tools/lab", *words, at=at, umask=umask, env=environment, **options)
 
+
+code, text = lab("--peer", f"plf_hive={hive}", "pool", "--peer", f"entt={folder}")
+check(code == 0 and f"CAIRN_LAB_PEER_FOLDERS=plf_hive={hive};entt={folder}" in (checkout / "build/configured").read_text()
+      and "words: lab" in text and " pool" in text and "--peer" not in text.split("words:")[1].splitlines()[0],
+      "make lab LAB='--peer NAME=FOLDER' hands the folders to the configuration and the other words to the command", text)
+for bad in (["--peer"], ["--peer", "entt"], ["--peer", "entt=/nowhere"], ["--peer", f"nosuch={folder}"]):
+    code, text = lab(*bad)
+    check(code == 1 and len(text.strip().splitlines()) == 1, f"{' '.join(bad[:2])} is refused with one sentence", text)
+shutil.rmtree(checkout / "build")
 
 for stop in ("set-up", "configure", "build", "run"):
     code, text = lab(more={"STOP_AT": stop})
