@@ -67,6 +67,7 @@ for name in listed:
 source = (pathlib.Path(__file__).parent.parent / "lab/experiments/summary.cpp").read_text()
 chosen = {line["need"]: line for line in report.get("choosing", [])}
 threads = report.get("machine", {}).get("usable_threads", 1)
+source, _, asked_about = source.partition("asked_questions()")
 needs = re.findall(r'^ {8}\{"([^"]+)",(.*?)(?=^ {8}\{"|^ {4}\};)', source, re.MULTILINE | re.DOTALL)
 if len(needs) < 10:
     problems.append(f"{len(needs)} needs were found in lab/experiments/summary.cpp")
@@ -89,6 +90,13 @@ for need, where in needs:
                     problems.append(f"{experiment}: {pattern} was measured all the same")
             elif not is_there:
                 problems.append(f"'{need}' is not judged by {experiment}: {pattern}")
+asked = {line["question"]: line["experiment"] for line in report.get("asked", [])}
+answers = re.findall(r'^ {8}\{"([^"]+)", "([^"]+)"\}', asked_about, re.MULTILINE)
+if not answers:
+    problems.append("no question that people ask was found in lab/experiments/summary.cpp")
+for question, experiment in answers:
+    if asked.get(question) != experiment and experiment not in sys.argv[4:]:
+        problems.append(f"'{question}' is not answered by {experiment}")
 if re.search(r'(src|href)="https?://[^"]*\.(js|css)', page):
     problems.append("the page loads something from the network")
 if len(page) < 2000:

@@ -15,6 +15,9 @@ struct lab_arguments {
     std::string json;
     std::string html;
     std::vector<std::string> compare;  ///< two JSON files: nothing is measured
+    std::string show;                  ///< a JSON file: nothing is measured
+    std::string against;               ///< whom every case is shown against
+    bool tables = false;               ///< all tables, though no experiment is named
     bool markdown = false;             ///< to `markdown_file`, or to the terminal
     std::string markdown_file;
     bool cachegrind = false;

@@ -54,42 +54,21 @@ CLI::App* add_layout(CLI::App& app, lab::layout::layout_arguments& a) {
     return command;
 }
 
-int command(int argc, char** argv) {
-    if (argc > 1 && std::strcmp(argv[1], "--lab-worker") == 0) return lab::worker_main(argc, argv);
-    if (argc > 1 && std::strcmp(argv[1], "--lab-preloaded") == 0) {
-        return lab::preloaded_main(argc, argv);
-    }
-    for (const lab::side_command& other : lab::side_commands()) {
-        if (argc > 1 && other.word == argv[1]) return other.run(argc, argv);
-    }
-
-    const bool is_layout = argc > 1 && std::strcmp(argv[1], "layout") == 0;
-    const char* const help = is_layout ? "cairn layout" : "cairn lab";
-    for (int i = 1; i != argc; ++i) {  // "" names no file and no experiment
-        if (*argv[i] != '\0') continue;
-        std::fprintf(stderr, "cairn: an empty word stands after '%s' (see %s --help)\n",
-                     argv[i - 1], help);
-        return 2;
-    }
-
-    CLI::App app{"cairn: memory for real-time C++"};
-    app.require_subcommand(1);
-    lab::lab_arguments a;
+CLI::App* add_lab(CLI::App& app, lab::lab_arguments& a) {
     CLI::App* const command = app.add_subcommand(
         "lab", "Measure cairn beside what you would use instead, on this machine");
     command->add_option("experiment", a.experiments, "which experiments; all when none is named");
-    bool quick = false;
     CLI::Option* const full = command->add_flag("--full", a.full, "thorough: up to 30 minutes");
-    command->add_flag("--quick", quick, "about 3 minutes for everything (the default)")
+    command->add_flag_callback(
+               "--quick", [] {}, "about 3 minutes for everything (the default)")
         ->excludes(full);
     command->add_option("--json", a.json, "write all figures to FILE")->type_name("FILE");
     command->add_option("--html", a.html, "write the page to FILE")->type_name("FILE");
-    CLI::Option* const markdown =
-        command
-            ->add_option("--markdown", a.markdown_file,
-                         "Markdown, to the terminal or to FILE (a name with a dot or a slash)")
-            ->type_name("FILE")
-            ->expected(0, 1);
+    command
+        ->add_option("--markdown", a.markdown_file,
+                     "Markdown, to the terminal or to FILE (a name with a dot or a slash)")
+        ->type_name("FILE")
+        ->expected(0, 1);
     CLI::Option* const compare =
         command->add_option("--compare", a.compare, "what changed between two JSON files")
             ->type_name("OLD NEW")
@@ -100,8 +79,15 @@ int command(int argc, char** argv) {
         "size), struct-layout, aos-soa, showdown");
     command->add_option("--source", a.source, "what the experiment `parser` parses")
         ->type_name("FILE");
+    CLI::Option* const show =
+        command->add_option("--show", a.show, "a JSON file of an earlier run; nothing is measured")
+            ->type_name("FILE");
+    command
+        ->add_option("--against", a.against, "every case beside NAME: mimalloc, boost, std::vector")
+        ->type_name("NAME");
+    command->add_flag("--tables", a.tables, "all tables (the default where experiments are named)");
     command->add_flag("--list", a.list, "name the experiments and end");
-    command->add_flag("--quiet", a.quiet, "no tables, only reports and errors");
+    command->add_flag("--quiet", a.quiet, "only reports and errors");
     command->add_flag("--in-process", a.in_process,
                       "run contenders in this process (for debuggers; no other mallocs)");
     command->add_option("--time-limit", a.time_limit, "seconds after which a contender has failed")
@@ -115,8 +101,41 @@ int command(int argc, char** argv) {
         if (name != "--help" && name != "--compare" && name != "--markdown" && name != "--quiet" &&
             name != "experiment") {
             compare->excludes(measures);
+            if (name != "--show" && name != "--against" && name != "--tables") {
+                show->excludes(measures);
+            }
         }
     }
+    return command;
+}
+
+/// Returns: the exit code of a word that is not for people, or -1.
+int inner_command(int argc, char** argv) {
+    if (argc > 1 && std::strcmp(argv[1], "--lab-worker") == 0) return lab::worker_main(argc, argv);
+    if (argc > 1 && std::strcmp(argv[1], "--lab-preloaded") == 0) {
+        return lab::preloaded_main(argc, argv);
+    }
+    for (const lab::side_command& other : lab::side_commands()) {
+        if (argc > 1 && other.word == argv[1]) return other.run(argc, argv);
+    }
+    return -1;
+}
+
+int command(int argc, char** argv) {
+    if (const int code = inner_command(argc, argv); code >= 0) return code;
+    const bool is_layout = argc > 1 && std::strcmp(argv[1], "layout") == 0;
+    const char* const help = is_layout ? "cairn layout" : "cairn lab";
+    for (int i = 1; i != argc; ++i) {  // "" names no file and no experiment
+        if (*argv[i] != '\0') continue;
+        std::fprintf(stderr, "cairn: an empty word stands after '%s' (see %s --help)\n",
+                     argv[i - 1], help);
+        return 2;
+    }
+
+    CLI::App app{"cairn: memory for real-time C++"};
+    app.require_subcommand(1);
+    lab::lab_arguments a;
+    CLI::App* const command = add_lab(app, a);
     lab::layout::layout_arguments l;
     CLI::App* const layout = add_layout(app, l);
     try {
@@ -132,15 +151,15 @@ int command(int argc, char** argv) {
         return 2;
     }
     if (layout->parsed()) return lab::layout::run_layout(l);
-    a.markdown = markdown->count() != 0;
+    a.markdown = command->count("--markdown") != 0;
     // The word after --markdown may also be an experiment: `--markdown frame` writes no file "frame".
     if (!a.markdown_file.empty() && a.markdown_file.find_first_of("./") == std::string::npos) {
         a.experiments.push_back(std::move(a.markdown_file));
         a.markdown_file.clear();
     }
-    if (!a.compare.empty() && !a.experiments.empty()) {
-        std::fprintf(stderr, "cairn: --compare measures nothing: '%s' is one word too many\n",
-                     a.experiments[0].c_str());
+    if ((!a.compare.empty() || !a.show.empty()) && !a.experiments.empty()) {
+        std::fprintf(stderr, "cairn: %s measures nothing: '%s' is one word too many\n",
+                     a.show.empty() ? "--compare" : "--show", a.experiments[0].c_str());
         return 2;
     }
     return lab::run_lab(a);

@@ -200,65 +200,78 @@ std::string take(const experiment_result& r, const std::string& left_out) {
     return text;
 }
 
+using programs = std::vector<std::shared_ptr<built_program>>;
+
+/// Those that are on the PATH: the first, in a full run all. `left_out`: a sentence about the others.
+std::vector<std::string> compilers_here(bool all, std::string& left_out) {
+    std::vector<std::string> compilers;
+    for (const char* const name : {"g++", "clang++"}) {
+        const std::string found = find_compiler(name);
+        if (found.empty()) {
+            left_out += fmt::format("{}{} is not on the PATH: its rows are left out.",
+                                    left_out.empty() ? "" : " ", name);
+        } else if (all || compilers.empty()) {
+            compilers.push_back(found);
+        }
+    }
+    return compilers;
+}
+
+programs all_programs(const std::vector<std::string>& compilers, bool full) {
+    programs all;
+    for (const std::string& compiler : compilers) {
+        const auto add = [&](const build_kind& how) {
+            all.push_back(std::make_shared<built_program>(compiler, how));
+        };
+        if (full) {
+            std::ranges::for_each(all_builds, add);
+        } else {
+            std::ranges::for_each(quick_builds, add);
+        }
+    }
+    return all;
+}
+
+void add_operation(experiment& e, const operation& o, const std::string& compiler,
+                   const programs& all) {
+    comparison& c = e.compare(fmt::format("{}, {}", o.name, compiler),
+                              {.many_per_cycle = true, .equal_checksums = true, .compares = false});
+    std::string levels;
+    for (const auto& program : all) {
+        if (program->compiler != compiler) continue;
+        const build_kind& how = program->how;
+        const bool is_reference = levels.empty();
+        add_contender(c, is_reference ? kind::limit : kind::cairn, row_name(o.ours, how),
+                      o.our_word, program);
+        if (levels.find(how.level) != std::string::npos) continue;
+        levels += how.level;
+        add_contender(c, kind::baseline, fmt::format("{}, {}", o.other, how.level), o.other_word,
+                      program);
+    }
+}
+
 const registration builds{
     "builds", "What does an operation cost in the builds that people work in?", [](experiment& e) {
         e.quick_seconds = 4;
         e.full_seconds = 30;
-        std::vector<std::string> compilers;
-        std::string left_out;
-        for (const char* const name : {"g++", "clang++"}) {
-            const std::string found = find_compiler(name);
-            if (found.empty()) {
-                left_out += fmt::format("{}{} is not on the PATH: its rows are left out.",
-                                        left_out.empty() ? "" : " ", name);
-            } else if (e.options().full || compilers.empty()) {
-                compilers.push_back(found);
-            }
-        }
         e.how =
             "A small program is compiled on this machine, when the lab runs; the library's own "
-            "sources "
-            "are compiled with -O2 in every build, as the installed package has them. Each row is "
-            "a "
-            "process of the program, which times itself. 'To limit' is to -O2 without asserts.";
-        std::vector<std::shared_ptr<built_program>> programs;
+            "sources are compiled with -O2 in every build, as the installed package has them. Each "
+            "row is a process of the program, which times itself. 'To limit' is to -O2 without "
+            "asserts.";
+        std::string left_out;
+        const std::vector<std::string> compilers = compilers_here(e.options().full, left_out);
+        const programs all = all_programs(compilers, e.options().full);
         for (const std::string& compiler : compilers) {
-            const auto add = [&](const build_kind& how) {
-                programs.push_back(std::make_shared<built_program>(compiler, how));
-            };
-            if (e.options().full) {
-                std::for_each(all_builds.begin(), all_builds.end(), add);
-            } else {
-                std::for_each(quick_builds.begin(), quick_builds.end(), add);
-            }
-        }
-        for (const std::string& compiler : compilers) {
-            for (const operation& o : operations) {
-                comparison& c =
-                    e.compare(fmt::format("{}, {}", o.name, compiler),
-                              {.many_per_cycle = true, .equal_checksums = true, .compares = false});
-                std::string levels;
-                for (const auto& program : programs) {
-                    if (program->compiler != compiler) continue;
-                    const build_kind& how = program->how;
-                    const bool is_reference = levels.empty();
-                    add_contender(c, is_reference ? kind::limit : kind::cairn,
-                                  row_name(o.ours, how), o.our_word, program);
-                    if (levels.find(how.level) != std::string::npos) continue;
-                    levels += how.level;
-                    add_contender(c, kind::baseline, fmt::format("{}, {}", o.other, how.level),
-                                  o.other_word, program);
-                }
-            }
+            for (const operation& o : operations) add_operation(e, o, compiler, all);
         }
         const unsigned at_once = e.options().hardware_threads();
-        e.set_up = [programs, at_once, left_out](double time_limit) {
+        e.set_up = [all, at_once, left_out](double time_limit) {
             if (const std::string why = why_no_compilation(); !why.empty()) {
                 throw std::runtime_error{why};
             }
-            if (programs.empty()) throw std::runtime_error{"no compiler is here: " + left_out};
-            // A compiler may take six times as long as a sample.
-            build_all(programs, at_once, 6 * time_limit);
+            if (all.empty()) throw std::runtime_error{"no compiler is here: " + left_out};
+            build_all(all, at_once, 6 * time_limit);  // a compiler may take longer than a sample
         };
         e.take = [left_out](const experiment_result& r) { return take(r, left_out); };
     }};

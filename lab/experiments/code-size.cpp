@@ -242,6 +242,7 @@ const lab::registration code_size_experiment{
     "What does a template for each allocator cost in code, and what does it save in time?",
     [](lab::experiment& e) {
         e.quick_seconds = 1.5;
+        e.background = true;
         e.how =
             "A loader of 200 records (a vector, a map, strings), compiled once for each type of "
             "allocator or once for all. KiB: functions of this very program, by its symbols, as "

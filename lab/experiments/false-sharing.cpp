@@ -8,6 +8,7 @@
 #include <cairn/alloc/concurrent_pool.hpp>
 #include <cairn/os/per_thread.hpp>
 
+#include <limits>
 #include <memory>
 #include <random>
 #include <string>
@@ -121,9 +122,15 @@ auto speed_up(std::string name, unsigned most, published_line line) {
         lab::series curve{name, "threads", "speed-up", {}};
         double alone = 0;
         for (const auto& c : crews) {
-            lab::sample timed{sample.repetitions()};
-            c->run(timed);
-            const auto ns = static_cast<double>(timed.elapsed_ns());
+            // A pass lasts 70 us: the first wakes the workers and warms their caches.
+            lab::sample warm{4};
+            c->run(warm);
+            auto ns = std::numeric_limits<double>::max();
+            for (int pass = 0; pass != 5; ++pass) {
+                lab::sample timed{16 * sample.repetitions()};
+                c->run(timed);
+                ns = std::min(ns, static_cast<double>(timed.elapsed_ns()));
+            }
             if (c->workers == 1) alone = ns;
             curve.points.emplace_back(c->workers, alone / ns);
         }
@@ -143,20 +150,24 @@ void add_speed_up(lab::experiment& e, unsigned most) {
         e.compare("speed-up, " + std::to_string(most) + " workers", {.unit = "x",
                                                                      .better = lab::better::higher,
                                                                      .measure = lab::measure::value,
-                                                                     .unpinned = true});
+                                                                     .unpinned = true,
+                                                                     .most_possible = 1.05 * most});
     const auto add = [&]<class Way>(lab::kind kind, std::string name,
                                     published_line line) -> lab::contender& {
         return c.add(kind, name, [=] { return speed_up<Way>(name, most, line); });
     };
     add.operator()<neighbours>(lab::kind::baseline, "neighbours, listing 7.1",
                                {"published: thesis figure 7.1, never above", 1.4, 1.4})
-        .published(1.4, "x",
-                   "thesis fig. 7.1 and 7.1: the most with up to 25 threads; 2 to 15 were slower "
-                   "than one");
+        .published(most <= 15 ? 1.0 : 1.4, "x",
+                   most <= 15
+                       ? "thesis fig. 7.1 and 7.1: 2 to 15 threads were slower than one, so below 1"
+                       : "thesis fig. 7.1 and 7.1: the most with up to 25 threads");
     add.operator()<local_variable>(
            lab::kind::baseline, "local variable, listing 7.2",
            {"published: thesis figure 7.2, perfectly linear", 1, double(most)})
-        .published(most, "x", "thesis fig. 7.2 and 7.1: \"scales perfectly linear\"");
+        .note(
+            "thesis fig. 7.2 and 7.1: \"scales perfectly linear\", so as many times as there are "
+            "workers");
     add.operator()<padded>(lab::kind::cairn, "cairn::per_thread", {});
 }
 
@@ -164,6 +175,7 @@ const lab::registration false_sharing{
     "false-sharing", "What does it cost when threads write to one cache line?",
     [](lab::experiment& e) {
         e.quick_seconds = 5;
+        e.background = true;
         const std::vector<unsigned> sizes = lab::crew_sizes(e.options().hardware_threads());
         for (const unsigned workers : sizes) {
             lab::comparison& c = e.compare("count odd numbers, " + std::to_string(workers) +

@@ -10,6 +10,7 @@
 #include <cairn/alloc/half_fit.hpp>
 #include <cairn/alloc/heap.hpp>
 #include <cairn/alloc/pool.hpp>
+#include <fmt/format.h>
 
 #include <array>
 #include <cstdlib>
@@ -17,10 +18,13 @@
 #include <new>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "lab/families/heap_family.hpp"
 #include "lab/harness/counters.hpp"
 #include "lab/harness/experiment.hpp"
+#include "lab/harness/results.hpp"
+#include "lab/output/output.hpp"
 #include "lab/system/system.hpp"
 
 namespace {
@@ -35,7 +39,8 @@ struct line {
 };
 
 /// The standard's side goes to the malloc of the C library: glibc's, which it was on Linux.
-void publish(lab::comparison& c, const char* ours, const line& l, const char* standard) {
+void publish(lab::experiment& e, lab::comparison& c, const char* ours, const line& l,
+             const char* standard) {
     const auto add = [&](const char* name, double ns, std::string system) {
         lab::contender* const who = c.row(name);
         if (who != nullptr && ns != 0) {
@@ -49,6 +54,8 @@ void publish(lab::comparison& c, const char* ours, const line& l, const char* st
     add(lab::name_of_system_malloc(), l.linux_standard, "Linux (GCC)" + other);
     add(lab::name_of_system_malloc(), l.macos_standard, "macOS (Apple Clang)" + other);
     add(lab::name_of_system_malloc(), l.windows_standard, "Windows (MSVC)" + other);
+    e.relative(c, c.name + ", speed-up", lab::name_of_system_malloc())
+        .publish(ours, l.linux_standard / l.linux_time, "x", "fast-alloc README, Linux (GCC)");
 }
 
 /// Takes and gives back one block, again and again.
@@ -125,130 +132,160 @@ struct seeds_list : lab::heaps::linked_list<Best> {
     }
 };
 
+void add_pool(lab::experiment& e) {
+    lab::comparison& c = e.compare("pool, single allocation", {.unit = "ns/pair"});
+    c.cairn("cairn::pool", [] {
+        return [p = std::make_shared<cairn::pool>(64)](lab::sample& s) {
+            for (std::uint64_t i = 0; i != s.repetitions(); ++i) {
+                void* const slot = p->allocate();
+                lab::keep(slot);
+                p->deallocate(slot);
+            }
+            s.did(s.repetitions());
+        };
+    });
+    c.limit("free list in the slots", pairs_in<free_list_pool>(1000));
+    c.mallocs(new_pairs);
+    publish(e, c, "cairn::pool", {1.97, 7.07, 4.38, 19.4, 2.22, 36.9}, "new/delete");
+}
+
+/// Its benchmark resets the stack in each turn: one megabyte, blocks aligned to 16.
+void add_stack(lab::experiment& e) {
+    lab::comparison& c = e.compare("stack, allocation and reset", {.unit = "ns/pair"});
+    c.cairn("cairn::arena", [] {
+        return [a = std::make_shared<cairn::arena>(std::size_t{1} << 20)](lab::sample& s) {
+            for (std::uint64_t i = 0; i != s.repetitions(); ++i) {
+                lab::keep(a->allocate(64, cairn::alignment{16}));
+                a->reset();
+            }
+            s.did(s.repetitions());
+        };
+    });
+    c.limit("bump a pointer", [] {
+        return [memory = std::vector<std::byte>(1 << 20)](lab::sample& s) mutable {
+            std::byte* next = memory.data();
+            for (std::uint64_t i = 0; i != s.repetitions(); ++i) {
+                lab::keep(next);
+                next += 64;
+                lab::observe(next);  // the cursor lies in memory, as that of an arena
+                next = memory.data();
+            }
+            s.did(s.repetitions());
+        };
+    });
+    c.mallocs(malloc_pairs);
+    publish(e, c, "cairn::arena", {2.20, 5.16, 2.37, 16.9, 1.26, 36.2}, "malloc");
+}
+
+auto arena_frames() {
+    return [a = std::make_shared<cairn::arena>(std::size_t{1} << 17)](lab::sample& s) {
+        for (std::uint64_t i = 0; i != s.repetitions(); ++i) {
+            for (std::size_t k = 0; k != frame; ++k) {
+                lab::keep(a->allocate(64, cairn::alignment{8}));
+            }
+            a->reset();
+        }
+        s.did(s.repetitions());
+    };
+}
+
+auto bumped_frames() {
+    return [memory = std::vector<std::byte>(1 << 17)](lab::sample& s) mutable {
+        for (std::uint64_t i = 0; i != s.repetitions(); ++i) {
+            std::byte* next = memory.data();
+            std::byte* const end = next + memory.size();
+            for (std::size_t k = 0; k != frame; ++k) {
+                if (end - next < 64) break;
+                lab::keep(next);
+                next += 64;
+            }
+        }
+        s.did(s.repetitions());
+    };
+}
+
+/// Its malloc side allocates the array of pointers in each frame, too.
+auto malloc_frames() {
+    return [](lab::sample& s) {
+        for (std::uint64_t i = 0; i != s.repetitions(); ++i) {
+            void** const blocks = new void*[frame];
+            lab::keep(blocks);
+            for (std::size_t k = 0; k != frame; ++k) {
+                blocks[k] = std::malloc(64);
+                lab::keep(blocks[k]);
+            }
+            for (std::size_t k = 0; k != frame; ++k) std::free(blocks[k]);
+            delete[] blocks;
+        }
+        s.did(s.repetitions());
+    };
+}
+
+void add_frames(lab::experiment& e) {
+    lab::comparison& c = e.compare("stack, frame of 1000", {.unit = "ns/frame"});
+    c.cairn("cairn::arena", arena_frames);
+    c.limit("bump a pointer", bumped_frames);
+    c.mallocs(malloc_frames);
+    publish(e, c, "cairn::arena", {1203, 12715, 3736, 20393, 1269, 44627}, "malloc");
+}
+
+constexpr const char* why_first_fit =
+    "first_fit asks a tree of maxima, levels down and up, each of which waits for the one before "
+    "(docs/dead-ends.md); malloc hands out what its thread freed last.";
+constexpr const char* why_best_fit =
+    "best_fit merges at once and searches by the bits of the size; malloc hands out what its "
+    "thread "
+    "freed last.";
+
+template <class Fit, bool Best>
+void add_free_list(lab::experiment& e, const char* words, const char* why, const line& published) {
+    const std::string ours =
+        std::string{"cairn::heap<"} + words[0] + (Best ? "est_fit>" : "irst_fit>");
+    lab::comparison& c = e.compare("free list (" + std::string{words} + "), single allocation",
+                                   {.unit = "ns/pair",
+                                    .many_per_cycle = true,
+                                    .causes = {{why}}});  // the limit may cost nothing
+    c.cairn(ours, pairs_in<cairn::heap<Fit>>(1 << 20)).note(why);
+    // As the mallocs below: any size, and no promise of which block.
+    c.cairn("cairn::heap<good_fit>", pairs_in<cairn::heap<cairn::good_fit>>(1 << 20));
+    c.limit("free list of one size", pairs_in<free_list_pool>(1000));
+    c.baseline("linked list, " + std::string{words}, pairs_in<seeds_list<Best>>(0));
+    c.mallocs(malloc_pairs);
+    publish(e, c, ours.c_str(), published, "malloc");
+    if (e.options().cachegrind) { add_counts(e, c, 1000); }
+}
+
+/// Of the rows that carry a figure of its tables, not of cairn's best ones.
+std::string take(const lab::experiment_result& e) {
+    std::string s;
+    for (const lab::case_result& c : e.cases) {
+        const lab::contender_result* ours = nullptr;
+        const lab::contender_result* standard = nullptr;
+        for (const lab::contender_result& r : c.contenders) {
+            if (!r.counts() || r.published.empty() || c.options.measure == lab::measure::value)
+                continue;
+            (r.kind == lab::kind::cairn ? ours : standard) = &r;
+        }
+        if (ours == nullptr || standard == nullptr) continue;
+        s += fmt::format("{}{}: {} x", s.empty() ? "Of the standard's time: " : ", ", c.name,
+                         lab::figure(ours->figures.median / standard->figures.median));
+    }
+    return s.empty() ? s
+                     : s + ". Its free lists are lists of few holes; cairn's fits bound the search "
+                           "in a heap of many.";
+}
+
 const lab::registration fast_alloc{
     "fast-alloc", "Do the tables of fast-alloc's README hold here?", [](lab::experiment& e) {
         e.quick_seconds = 8;
-
-        lab::comparison& pool = e.compare("pool, single allocation", {.unit = "ns/pair"});
-        pool.cairn("cairn::pool", [] {
-            return [p = std::make_shared<cairn::pool>(64)](lab::sample& s) {
-                for (std::uint64_t i = 0; i != s.repetitions(); ++i) {
-                    void* const slot = p->allocate();
-                    lab::keep(slot);
-                    p->deallocate(slot);
-                }
-                s.did(s.repetitions());
-            };
-        });
-        pool.limit("free list in the slots", pairs_in<free_list_pool>(1000));
-        pool.mallocs(new_pairs);
-        publish(pool, "cairn::pool", {1.97, 7.07, 4.38, 19.4, 2.22, 36.9}, "new/delete");
-
-        lab::comparison& stack = e.compare("stack, single allocation", {.unit = "ns/allocation"});
-        stack.cairn("cairn::arena", [] {
-            return [a = std::make_shared<cairn::arena>(std::size_t{1} << 16)](lab::sample& s) {
-                for (std::uint64_t i = 0; i != s.repetitions(); ++i) {
-                    void* p = a->allocate(64, cairn::alignment{8});
-                    if (p == nullptr) [[unlikely]] {
-                        a->reset();
-                        p = a->allocate(64, cairn::alignment{8});
-                    }
-                    lab::keep(p);
-                }
-                s.did(s.repetitions());
-            };
-        });
-        stack.limit("bump a pointer", [] {
-            return [memory = std::vector<std::byte>(1 << 16)](lab::sample& s) mutable {
-                std::byte* next = memory.data();
-                std::byte* const end = next + memory.size();
-                for (std::uint64_t i = 0; i != s.repetitions(); ++i) {
-                    if (end - next < 64) next = memory.data();
-                    lab::keep(next);
-                    next += 64;
-                }
-                s.did(s.repetitions());
-            };
-        });
-        stack.mallocs(malloc_pairs);
-        publish(stack, "cairn::arena", {2.20, 5.16, 2.37, 16.9, 1.26, 36.2}, "malloc");
-
-        lab::comparison& frames = e.compare("stack, frame of 1000", {.unit = "ns/frame"});
-        frames.cairn("cairn::arena", [] {
-            return [a = std::make_shared<cairn::arena>(std::size_t{1} << 17)](lab::sample& s) {
-                for (std::uint64_t i = 0; i != s.repetitions(); ++i) {
-                    for (std::size_t k = 0; k != frame; ++k)
-                        lab::keep(a->allocate(64, cairn::alignment{8}));
-                    a->reset();
-                }
-                s.did(s.repetitions());
-            };
-        });
-        frames.limit("bump a pointer", [] {
-            return [memory = std::vector<std::byte>(1 << 17)](lab::sample& s) mutable {
-                for (std::uint64_t i = 0; i != s.repetitions(); ++i) {
-                    std::byte* next = memory.data();
-                    std::byte* const end = next + memory.size();
-                    for (std::size_t k = 0; k != frame; ++k) {
-                        if (end - next < 64) break;
-                        lab::keep(next);
-                        next += 64;
-                    }
-                }
-                s.did(s.repetitions());
-            };
-        });
-        frames.mallocs([] {
-            return [blocks = std::array<void*, frame>{}](lab::sample& s) mutable {
-                for (std::uint64_t i = 0; i != s.repetitions(); ++i) {
-                    for (void*& p : blocks) {
-                        p = std::malloc(64);
-                        lab::keep(p);
-                    }
-                    for (void* p : blocks) std::free(p);
-                }
-                s.did(s.repetitions());
-            };
-        });
-        publish(frames, "cairn::arena", {1203, 12715, 3736, 20393, 1269, 44627}, "malloc");
-
-        for (const bool first : {true, false}) {
-            lab::comparison& list = e.compare(
-                first ? "free list (first fit), single allocation"
-                      : "free list (best fit), single allocation",
-                {.unit = "ns/pair",
-                 .many_per_cycle = true,  // the limit may cost nothing
-                 .causes = {{first ? "first_fit asks a tree of maxima, levels down and up, "
-                                     "each of which waits for the one before "
-                                     "(docs/dead-ends.md); malloc hands out what its "
-                                     "thread freed last."
-                                   : "best_fit merges at once and searches by the bits of "
-                                     "the size; malloc hands out what its thread freed "
-                                     "last."}}});
-            if (first) {
-                list.cairn("cairn::heap<first_fit>",
-                           pairs_in<cairn::heap<cairn::first_fit>>(1 << 20));
-            } else {
-                list.cairn("cairn::heap<best_fit>",
-                           pairs_in<cairn::heap<cairn::best_fit>>(1 << 20));
-            }
-            // As the mallocs below: any size, and no promise of which block.
-            list.cairn("cairn::heap<good_fit>", pairs_in<cairn::heap<cairn::good_fit>>(1 << 20));
-            list.limit("free list of one size", pairs_in<free_list_pool>(1000));
-            if (first) {
-                list.baseline("linked list, first fit", pairs_in<seeds_list<false>>(0));
-            } else {
-                list.baseline("linked list, best fit", pairs_in<seeds_list<true>>(0));
-            }
-            list.mallocs(malloc_pairs);
-            if (first) {
-                publish(list, "cairn::heap<first_fit>", {4.99, 4.85, 7.48, 16.5, 5.25, 36.2},
-                        "malloc");
-            } else {
-                publish(list, "cairn::heap<best_fit>", {5.80, 4.85}, "malloc");
-            }
-            if (e.options().cachegrind) { add_counts(e, list, 1000); }
-        }
+        e.background = true;
+        add_pool(e);
+        add_stack(e);
+        add_frames(e);
+        add_free_list<cairn::first_fit, false>(e, "first fit", why_first_fit,
+                                               {4.99, 4.85, 7.48, 16.5, 5.25, 36.2});
+        add_free_list<cairn::best_fit, true>(e, "best fit", why_best_fit, {5.80, 4.85});
+        e.take = take;
     }};
 
 }  // namespace

@@ -116,72 +116,95 @@ struct touches_alone {
     void end_level() { asset_next = memory + 16_MiB; }
 };
 
+/// A game of frames: 200 objects replaced, 300 particles, 60 temporaries, a level every 100 frames.
+template <class M>
+class game {
+public:
+    explicit game(M& memory) : memory_{&memory} {}
+    ~game() {
+        for (const object& o : live_) {
+            if (o.p != nullptr) memory_->object_give(o.p, o.size);
+        }
+        for (void* const p : particles_) {
+            if (p != nullptr) memory_->particle_give(p);
+        }
+    }
+    game(game&&) = delete;
+
+    /// Returns: the microseconds of the frame's memory work.
+    double frame(int number) {
+        us_ = 0;
+        for (auto& v : victims_) v = static_cast<std::uint32_t>(random_() % object_count);
+        const std::size_t size_at = random_();
+        if (number % 100 == 0) timed([&] { load_level(); });
+        timed([&] { replace_objects(size_at); });
+        timed([&] { replace_particles(); });
+        timed([&] {
+            for (std::size_t i = 0; i != 60; ++i) {
+                const std::size_t size = temporary_sizes_[(size_at + i) % 512];
+                touch(memory_->temporary(size), size);
+            }
+        });
+        timed([&] { memory_->end_frame(); });
+        return us_;
+    }
+
+private:
+    template <class Work>
+    void timed(Work work) {
+        const auto t = std::chrono::steady_clock::now();
+        work();
+        us_ +=
+            std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - t).count();
+    }
+    void load_level() {
+        memory_->end_level();
+        for (std::size_t i = 0; i != asset_count; ++i) {
+            const std::size_t size = asset_sizes_[next_asset_++ % 4096] / 4;
+            touch(memory_->asset(size), size);
+        }
+    }
+    void replace_objects(std::size_t size_at) {
+        for (const auto v : victims_) {
+            object& o = live_[v];
+            if (o.p != nullptr) memory_->object_give(o.p, o.size);
+            o.size = object_sizes_[(size_at + v) % 4096];
+            o.p = memory_->object_take(o.size);
+            touch(o.p, o.size);
+        }
+    }
+    void replace_particles() {
+        for (std::size_t i = 0; i != 300; ++i) {
+            void*& p = particles_[next_particle_++ % particles_.size()];
+            if (p != nullptr) memory_->particle_give(p);
+            p = memory_->particle_take();
+            touch(p, 48);
+        }
+    }
+
+    M* memory_;
+    std::mt19937 random_{31};
+    std::vector<std::uint32_t> object_sizes_ = log_uniform(4096, 32, 32, 2048);
+    std::vector<std::uint32_t> temporary_sizes_ = log_uniform(512, 33, 256, 16384);
+    std::vector<std::uint32_t> asset_sizes_ = log_uniform(4096, 34, 1024, 65536);
+    std::vector<object> live_ = std::vector<object>(object_count);
+    std::vector<void*> particles_ = std::vector<void*>(2'000, nullptr);
+    std::vector<std::uint32_t> victims_ = std::vector<std::uint32_t>(200);
+    std::size_t next_asset_ = 0;
+    std::size_t next_particle_ = 0;
+    double us_ = 0;
+};
+
 /// Plays `frame_count` frames. Returns: the microseconds of each, sorted.
 template <class M>
 std::vector<double> play(M& memory, int frame_count) {
-    std::mt19937 random{31};
-    const auto object_sizes = log_uniform(4096, 32, 32, 2048);
-    const auto temporary_sizes = log_uniform(512, 33, 256, 16384);
-    const auto asset_sizes = log_uniform(4096, 34, 1024, 65536);
-    std::vector<object> live(object_count);
-    std::vector<void*> particles(2'000, nullptr);
+    game<M> played{memory};
     std::vector<double> frames;
-    double us = 0;
-    const auto timed = [&](auto work) {
-        const auto t = std::chrono::steady_clock::now();
-        work();
-        us +=
-            std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - t).count();
-    };
-    std::vector<std::uint32_t> victims(200);
-    std::size_t next_asset = 0;
-    std::size_t next_particle = 0;
     // Two levels are the loading screen: what was never touched before is touched there.
     constexpr int warm_up = 200;
     for (int f = 0; f < frame_count + warm_up; ++f) {
-        us = 0;
-        for (auto& v : victims) v = static_cast<std::uint32_t>(random() % object_count);
-        const std::size_t size_at = random();
-        if (f % 100 == 0) {
-            timed([&] {
-                memory.end_level();
-                for (std::size_t i = 0; i != asset_count; ++i) {
-                    const std::size_t size = asset_sizes[next_asset++ % 4096] / 4;
-                    touch(memory.asset(size), size);
-                }
-            });
-        }
-        timed([&] {
-            for (const auto v : victims) {
-                object& o = live[v];
-                if (o.p != nullptr) memory.object_give(o.p, o.size);
-                o.size = object_sizes[(size_at + v) % 4096];
-                o.p = memory.object_take(o.size);
-                touch(o.p, o.size);
-            }
-        });
-        timed([&] {
-            for (std::size_t i = 0; i != 300; ++i) {
-                void*& p = particles[next_particle++ % particles.size()];
-                if (p != nullptr) memory.particle_give(p);
-                p = memory.particle_take();
-                touch(p, 48);
-            }
-        });
-        timed([&] {
-            for (std::size_t i = 0; i != 60; ++i) {
-                const std::size_t size = temporary_sizes[(size_at + i) % 512];
-                touch(memory.temporary(size), size);
-            }
-        });
-        timed([&] { memory.end_frame(); });
+        const double us = played.frame(f);
         if (f >= warm_up) frames.push_back(us);
-    }
-    for (const object& o : live) {
-        if (o.p != nullptr) memory.object_give(o.p, o.size);
-    }
-    for (void* const p : particles) {
-        if (p != nullptr) memory.particle_give(p);
     }
     std::sort(frames.begin(), frames.end());
     return frames;

@@ -340,95 +340,147 @@ auto offset_churn() {
     };
 }
 
+/// A region of which the 10,000 live blocks of the churn take four fifths.
+template <class Fit>
+struct full_heap {
+    static std::size_t region() {
+        const churn_trace trace;
+        const auto live = std::accumulate(trace.first.begin(), trace.first.end(), std::size_t{0});
+        return (live + churn_trace::live_count * 16) / 4 * 5;
+    }
+    cairn::heap<Fit> heap{region()};
+    void* allocate(std::size_t size) { return heap.allocate(size); }
+    void deallocate(void* p, std::size_t size) { heap.deallocate(p, size); }
+};
+
+const lab::case_options& patterns() {
+    static const lab::case_options how{
+        .weight = 0.7,
+        .causes = {{"Nearly each operation takes or leaves a block that waits, in some 30 "
+                    "instructions. The word in front of the block is checked and written, "
+                    "and one block in four has it in another cache line; its blocks have "
+                    "none.",
+                    "tcmalloc"}}};
+    return how;
+}
+
+/// Thesis figure 6.6 at N allocations.
+template <std::size_t N>
+void add_patterns(lab::experiment& e) {
+    const std::string n = std::to_string(N);
+    add_heaps(e.compare(n + " alone", patterns()), runs<thesis<order::none, N>>());
+    add_heaps(e.compare(n + " fifo", patterns()), runs<thesis<order::fifo, N>>());
+    add_heaps(e.compare(n + " random", patterns()), runs<thesis<order::random, N>>());
+}
+
+void add_curves(lab::experiment& e) {
+    const auto over = [&](const char* name) -> lab::comparison& {
+        return e.compare(name, {.unit = "x",
+                                .measure = lab::measure::value,
+                                .weight = 0.2,
+                                .quick_samples = 5,
+                                .compares = false});
+    };
+    add_growth<order::none>(over("alone, from 1000 to 4000"));
+    add_growth<order::fifo>(over("fifo, from 1000 to 4000"));
+    add_growth<order::random>(over("random, from 1000 to 4000"));
+}
+
+/// 10,000 live blocks, and the same where the region has little more room than they take.
+void add_churn(lab::experiment& e) {
+    const lab::case_options how{
+        .weight = 2,
+        .causes = {{"One operation in ten reaches the exact core of the heap, "
+                    "which cuts and merges blocks and waits for its mispredicted "
+                    "branches; classes that never merge have no such core "
+                    "(docs/dead-ends.md)."}}};
+    add_heaps(e.compare("churn", how), runs<churn<>>());
+    lab::comparison& full =
+        e.compare("churn, 80 % full",
+                  {.weight = 0.7,
+                   .causes = {{"Few holes are left: most requests cut one, most frees merge."}}});
+    full.cairn("cairn::heap<good_fit>", runs<churn<>>()(adapter_tag<full_heap<cairn::good_fit>>{}));
+    full.cairn("cairn::heap<quick_fit>",
+               runs<churn<>>()(adapter_tag<full_heap<cairn::quick_fit>>{}));
+    full.cairn("cairn::heap<> as constructed", runs<churn<>>()(adapter_tag<default_heap>{}));
+    full.mallocs(runs<churn<>>()(adapter_tag<general_malloc>{}));
+}
+
+/// 200 and 1,000 live blocks, a region that is four fifths full, and bursts.
+void add_few_live(lab::experiment& e) {
+    constexpr who only_usual{.fits = false, .lists = false, .slow_peers = false};
+    const lab::case_options small{.weight = 0.5};
+    add_heaps(e.compare("200 live of 16 to 1024 B", small), runs<few_live<200, 1024>>(),
+              only_usual);
+    add_heaps(e.compare("1,000 live of 16 to 1024 B", small), runs<few_live<1000, 1024>>(),
+              only_usual);
+    add_heaps(e.compare("1,000 live of 16 to 4096 B", small), runs<few_live<1000, 4096>>(),
+              only_usual);
+    // Some 4,200 blocks of 247 bytes on the average are 1 MiB.
+    lab::comparison& full = e.compare("1 MiB live in 1.25 MiB", small);
+    full.cairn("cairn::heap<> of 1.25 MiB",
+               runs<few_live<4200, 1024>>()(adapter_tag<small_region>{}));
+    full.baseline("cairn::heap<> of 1.25 MiB, 10 blocks live",
+                  runs<few_live<10, 1024>>()(adapter_tag<small_region>{}));
+    full.mallocs(runs<few_live<4200, 1024>>()(adapter_tag<general_malloc>{}));
+    add_bursts(e.compare(
+        "bursts of 1,000 to 64,000, steepest step",
+        {.unit = "x", .measure = lab::measure::value, .weight = 0.3, .quick_samples = 5}));
+}
+
+void add_offsets(lab::experiment& e) {
+    lab::comparison& c = e.compare(
+        "churn, offsets",
+        {.weight = 0.7,
+         .causes = {{"A heap in memory puts merging off; ranges of any size to the byte have "
+                     "no classes to wait in, so offset_heap merges at once "
+                     "(docs/dead-ends.md)."}}});
+    c.cairn("cairn::offset_heap", offset_churn<cairn::offset_heap>());
+    c.cairn("cairn::offset_heap_32", offset_churn<cairn::offset_heap_32>());
+    // No peer of a heap of offsets is packaged: what it costs to be one.
+    c.baseline("in memory: cairn::heap<good_fit>",
+               runs<churn<>>()(adapter_tag<cairn_heap<cairn::good_fit>>{}));
+    c.baseline("in memory, objects untouched: cairn::heap<good_fit>",
+               runs<churn<false>>()(adapter_tag<cairn_heap<cairn::good_fit>>{}));
+}
+
+void add_footprints(lab::experiment& e) {
+    lab::comparison& fill =
+        e.compare("footprint after fill",
+                  {.unit = "bytes/live byte", .measure = lab::measure::value, .one_sample = true});
+    add_heaps(fill, runs<footprint>());
+    for (const char* column : {"footprint after churn", "footprint after shift"}) {
+        e.also(fill, column,
+               {.unit = "bytes/live byte",
+                .causes = {{"Freed blocks wait a while before they are merged, and fits go by "
+                            "classes: strict_good_fit merges at once and is within 2 %, "
+                            "best_fit is level.",
+                            "boost rbtree_best_fit"}}});
+    }
+    e.also(fill, "churn, free in holes", {.unit = "% of used"});
+    e.also(fill, "churn, largest hole", {.unit = "bytes"});
+}
+
 const lab::registration heap_experiment{
     "heap", "What does a general heap cost, in time and in memory?", [](lab::experiment& e) {
-        e.quick_seconds = 12;
+        e.quick_seconds = 14;
         add_heaps(e.compare("single 64 b", {.weight = 0.5}), runs<single>());
-        const auto thesis_case = [&]<std::size_t N>() {
-            const std::string n = std::to_string(N);
-            const lab::case_options how{
-                .weight = 0.7,
-                .causes = {{"Nearly each operation takes or leaves a block that waits, in some 30 "
-                            "instructions. The word in front of the block is checked and written, "
-                            "and one block in four has it in another cache line; its blocks have "
-                            "none.",
-                            "tcmalloc"}}};
-            add_heaps(e.compare(n + " alone", how), runs<thesis<order::none, N>>());
-            add_heaps(e.compare(n + " fifo", how), runs<thesis<order::fifo, N>>());
-            add_heaps(e.compare(n + " random", how), runs<thesis<order::random, N>>());
-        };
-        thesis_case.operator()<2000>();
+        add_patterns<2000>(e);
+        // Eight times as many: what is fast for 2000 blocks alone shows it here.
+        add_heaps(e.compare("16000 random", patterns()), runs<thesis<order::random, 16000>>(),
+                  {.lists = false});
         if (e.options().full) {
-            thesis_case.operator()<1000>();
-            thesis_case.operator()<3000>();
-            thesis_case.operator()<4000>();
+            add_patterns<1000>(e);
+            add_patterns<3000>(e);
+            add_patterns<4000>(e);
+            add_heaps(e.compare("100000 random", patterns()), runs<thesis<order::random, 100000>>(),
+                      {.lists = false});
         }
-        const auto over = [&](const char* name) -> lab::comparison& {
-            return e.compare(name, {.unit = "x",
-                                    .measure = lab::measure::value,
-                                    .weight = 0.2,
-                                    .quick_samples = 5,
-                                    .compares = false});
-        };
-        add_growth<order::none>(over("alone, from 1000 to 4000"));
-        add_growth<order::fifo>(over("fifo, from 1000 to 4000"));
-        add_growth<order::random>(over("random, from 1000 to 4000"));
-        add_heaps(
-            e.compare("churn",
-                      {.weight = 2,
-                       .causes = {{"One operation in ten reaches the exact core of the heap, "
-                                   "which cuts and merges blocks and waits for its mispredicted "
-                                   "branches; classes that never merge have no such core "
-                                   "(docs/dead-ends.md)."}}}),
-            runs<churn<>>());
-
-        constexpr who only_usual{.fits = false, .lists = false, .slow_peers = false};
-        const lab::case_options small{.weight = 0.5};
-        add_heaps(e.compare("200 live of 16 to 1024 B", small), runs<few_live<200, 1024>>(),
-                  only_usual);
-        add_heaps(e.compare("1,000 live of 16 to 1024 B", small), runs<few_live<1000, 1024>>(),
-                  only_usual);
-        add_heaps(e.compare("1,000 live of 16 to 4096 B", small), runs<few_live<1000, 4096>>(),
-                  only_usual);
-        // Some 4,200 blocks of 247 bytes on the average are 1 MiB.
-        lab::comparison& full = e.compare("1 MiB live in 1.25 MiB", small);
-        full.cairn("cairn::heap<> of 1.25 MiB",
-                   runs<few_live<4200, 1024>>()(adapter_tag<small_region>{}));
-        full.baseline("cairn::heap<> of 1.25 MiB, 10 blocks live",
-                      runs<few_live<10, 1024>>()(adapter_tag<small_region>{}));
-        full.mallocs(runs<few_live<4200, 1024>>()(adapter_tag<general_malloc>{}));
-        add_bursts(e.compare(
-            "bursts of 1,000 to 64,000, steepest step",
-            {.unit = "x", .measure = lab::measure::value, .weight = 0.3, .quick_samples = 5}));
-
-        lab::comparison& offsets = e.compare(
-            "churn, offsets",
-            {.weight = 0.7,
-             .causes = {{"A heap in memory puts merging off; ranges of any size to the byte have "
-                         "no classes to wait in, so offset_heap merges at once "
-                         "(docs/dead-ends.md)."}}});
-        offsets.cairn("cairn::offset_heap", offset_churn<cairn::offset_heap>());
-        offsets.cairn("cairn::offset_heap_32", offset_churn<cairn::offset_heap_32>());
-        // No peer of a heap of offsets is packaged: what it costs to be one.
-        offsets.baseline("in memory: cairn::heap<good_fit>",
-                         runs<churn<>>()(adapter_tag<cairn_heap<cairn::good_fit>>{}));
-        offsets.baseline("in memory, objects untouched: cairn::heap<good_fit>",
-                         runs<churn<false>>()(adapter_tag<cairn_heap<cairn::good_fit>>{}));
-
-        lab::comparison& fill = e.compare(
-            "footprint after fill",
-            {.unit = "bytes/live byte", .measure = lab::measure::value, .one_sample = true});
-        add_heaps(fill, runs<footprint>());
-        for (const char* column : {"footprint after churn", "footprint after shift"}) {
-            e.also(fill, column,
-                   {.unit = "bytes/live byte",
-                    .causes = {{"Freed blocks wait a while before they are merged, and fits go by "
-                                "classes: strict_good_fit merges at once and is within 2 %, "
-                                "best_fit is level.",
-                                "boost rbtree_best_fit"}}});
-        }
-        e.also(fill, "churn, free in holes", {.unit = "% of used"});
-        e.also(fill, "churn, largest hole", {.unit = "bytes"});
+        add_curves(e);
+        add_churn(e);
+        add_few_live(e);
+        add_offsets(e);
+        add_footprints(e);
     }};
 
 }  // namespace

@@ -106,6 +106,7 @@ const lab::registration loop{
     "malloc-in-a-loop", "What does it cost to allocate inside a loop, and what to do about it?",
     [](lab::experiment& e) {
         e.quick_seconds = 5;
+        e.background = true;
         lab::comparison& c = e.compare("5000 particles", {.unit = "ns/particle"});
         c.cairn("cairn::arena", in<cairn::arena>(1 << 20));
         c.cairn("cairn::growing_arena", in<cairn::growing_arena>(1 << 16));

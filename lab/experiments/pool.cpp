@@ -235,51 +235,63 @@ struct counted : P {  // peers that get the number of slots
     counted() : P{many} {}
 };
 
-const lab::registration pool{
-    "pool",
-    "What does a slot of fixed size cost, alone, in bursts, in steady use and at the start?",
-    [](lab::experiment& e) {
-        e.quick_seconds = 18;
-        add_size<64>(e, 1);
-        add_size<16>(e, 0.7);
-        add_size<256>(e, 0.7);
-        lab::comparison& thesis = add_case<256, thesis_6_2>(e, "thesis 6.2", 1);
-        for (lab::contender& who : thesis.contenders) {
-            if (who.name == "cairn::pool") {
-                who.published(187642.0 / thesis_6_2::pairs, "cycles/pair",
-                              "thesis table 6.2, pool allocator");
-            } else if (who.name == lab::name_of_system_malloc()) {
-                who.published(942902.0 / thesis_6_2::pairs, "cycles/pair",
-                              "thesis table 6.2, malloc");
-            }
+void add_thesis(lab::experiment& e) {
+    lab::comparison& c = add_case<256, thesis_6_2>(e, "thesis 6.2", 1);
+    constexpr double ours = 187642;
+    constexpr double malloc = 942902;
+    for (lab::contender& who : c.contenders) {
+        if (who.name == "cairn::pool") {
+            who.published(ours / thesis_6_2::pairs, "cycles/pair",
+                          "thesis table 6.2, pool allocator");
+        } else if (who.name == lab::name_of_system_malloc()) {
+            who.published(malloc / thesis_6_2::pairs, "cycles/pair", "thesis table 6.2, malloc");
         }
+    }
+    e.relative(c, "thesis 6.2, speed-up", lab::name_of_system_malloc())
+        .publish("cairn::pool", malloc / ours, "x", "thesis table 6.2");
+}
 
-        lab::comparison& cold = e.compare("cold fill 1m", {.unit = "ns/slot", .weight = 2});
-        cold.limit("huge-page bump",
-                   [] { return cold_fill([] { return std::make_unique<huge_bump>(); }); });
-        cold.cairn("cairn::pool, huge pages",
-                   [] { return cold_fill([] { return std::make_unique<cairn_huge>(); }); });
-        cold.cairn("cairn::pool",
-                   [] { return cold_fill([] { return std::make_unique<cairn_growing>(); }); });
-        cold.mallocs(
-            [] { return cold_fill([] { return std::make_unique<new_until_the_end>(); }); });
-        cold.peer("std::pmr::unsynchronized_pool", [] {
-            return cold_fill([] { return std::make_unique<counted<pmr_pool<64>>>(); });
-        });
-        lab::peer_pools<64>([&]<class P>(const char* name) {
-            if constexpr (requires { P::is_told_the_count; }) {
-                cold.peer(name,
-                          [] { return cold_fill([] { return std::make_unique<counted<P>>(); }); });
-            }
-        });
-        cold.baseline("fast-alloc pool", [] {
-            return cold_fill([] { return std::make_unique<counted<fast_alloc_pool<64>>>(); });
-        });
+/// A million slots, filled for the first time.
+void add_cold(lab::experiment& e) {
+    lab::comparison& c = e.compare("cold fill 1m", {.unit = "ns/slot", .weight = 2});
+    c.limit("huge-page bump",
+            [] { return cold_fill([] { return std::make_unique<huge_bump>(); }); });
+    c.cairn("cairn::pool, huge pages",
+            [] { return cold_fill([] { return std::make_unique<cairn_huge>(); }); });
+    c.cairn("cairn::pool",
+            [] { return cold_fill([] { return std::make_unique<cairn_growing>(); }); });
+    c.mallocs([] { return cold_fill([] { return std::make_unique<new_until_the_end>(); }); });
+    c.peer("std::pmr::unsynchronized_pool",
+           [] { return cold_fill([] { return std::make_unique<counted<pmr_pool<64>>>(); }); });
+    lab::peer_pools<64>([&]<class P>(const char* name) {
+        if constexpr (requires { P::is_told_the_count; }) {
+            c.peer(name, [] { return cold_fill([] { return std::make_unique<counted<P>>(); }); });
+        }
+    });
+    c.baseline("fast-alloc pool", [] {
+        return cold_fill([] { return std::make_unique<counted<fast_alloc_pool<64>>>(); });
+    });
+}
 
-        // A pool for a million slots, and the first of them; giving back is not timed.
-        lab::comparison& create =
-            e.compare("create for 1m and take one", {.unit = "us/pool", .weight = 0.5});
-        const auto creation = [](auto make) {
+auto pool_of_pages() {
+    return [] {
+        return cairn::pool{
+            64, cairn::alignment{16}, cairn::system_pages(), {.slots_per_chunk = many}};
+    };
+}
+auto pool_of_malloc() {
+    return [] {
+        return cairn::pool{
+            64, cairn::alignment{16}, cairn::system_memory(), {.slots_per_chunk = many}};
+    };
+}
+
+/// A pool for a million slots, and the first of them; giving back is not timed.
+void add_creation(lab::experiment& e) {
+    lab::comparison& c =
+        e.compare("create for 1m and take one", {.unit = "us/pool", .weight = 0.5});
+    const auto creation = [](auto make) {
+        return [make] {
             return [make](lab::sample& s) {
                 for (std::uint64_t r = 0; r != s.repetitions(); ++r) {
                     s.start();
@@ -290,30 +302,23 @@ const lab::registration pool{
                 s.did(s.repetitions());
             };
         };
-        create.cairn("cairn::pool, pages", [creation] {
-            return creation([] {
-                return cairn::pool{
-                    64, cairn::alignment{16}, cairn::system_pages(), {.slots_per_chunk = many}};
-            });
-        });
-        create.cairn("cairn::pool", [creation] {
-            return creation([] {
-                return cairn::pool{
-                    64, cairn::alignment{16}, cairn::system_memory(), {.slots_per_chunk = many}};
-            });
-        });
-        lab::peer_pools<64>([&]<class P>(const char* name) {
-            if constexpr (requires { P::is_told_the_count; }) {
-                create.peer(name, [creation] { return creation([] { return P{many}; }); });
-            }
-        });
-        create.baseline("fast-alloc pool",
-                        [creation] { return creation([] { return fast_alloc_pool<64>{many}; }); });
+    };
+    c.cairn("cairn::pool, pages", creation(pool_of_pages()));
+    c.cairn("cairn::pool", creation(pool_of_malloc()));
+    lab::peer_pools<64>([&]<class P>(const char* name) {
+        if constexpr (requires { P::is_told_the_count; }) {
+            c.peer(name, creation([] { return P{many}; }));
+        }
+    });
+    c.baseline("fast-alloc pool", creation([] { return fast_alloc_pool<64>{many}; }));
+}
 
-        lab::comparison& pages =
-            e.compare("create for 1m and take one, pages touched",
-                      {.unit = "faults", .measure = lab::measure::value, .weight = 0.2});
-        const auto touched = [](auto make) {
+void add_touched_pages(lab::experiment& e) {
+    lab::comparison& c =
+        e.compare("create for 1m and take one, pages touched",
+                  {.unit = "faults", .measure = lab::measure::value, .weight = 0.2});
+    const auto touched = [](auto make) {
+        return [make] {
             return [make](lab::sample& s) {
                 long count = 0;
                 for (std::uint64_t r = 0; r != s.repetitions(); ++r) {
@@ -325,20 +330,24 @@ const lab::registration pool{
                 s.value(static_cast<double>(count));
             };
         };
-        pages.cairn("cairn::pool, pages", [touched] {
-            return touched([] {
-                return cairn::pool{
-                    64, cairn::alignment{16}, cairn::system_pages(), {.slots_per_chunk = many}};
-            });
-        });
-        pages.cairn("cairn::pool", [touched] {
-            return touched([] {
-                return cairn::pool{
-                    64, cairn::alignment{16}, cairn::system_memory(), {.slots_per_chunk = many}};
-            });
-        });
-        pages.baseline("fast-alloc pool",
-                       [touched] { return touched([] { return fast_alloc_pool<64>{many}; }); });
+    };
+    c.cairn("cairn::pool, pages", touched(pool_of_pages()));
+    c.cairn("cairn::pool", touched(pool_of_malloc()));
+    c.baseline("fast-alloc pool", touched([] { return fast_alloc_pool<64>{many}; }));
+}
+
+const lab::registration pool{
+    "pool",
+    "What does a slot of fixed size cost, alone, in bursts, in steady use and at the start?",
+    [](lab::experiment& e) {
+        e.quick_seconds = 18;
+        add_size<64>(e, 1);
+        add_size<16>(e, 0.7);
+        add_size<256>(e, 0.7);
+        add_thesis(e);
+        add_cold(e);
+        add_creation(e);
+        add_touched_pages(e);
     }};
 
 }  // namespace

@@ -160,6 +160,7 @@ auto each(Body body) {
 const lab::registration row_idioms{
     "row-idioms", "Which loop over rows does each compiler make fast?", [](lab::experiment& e) {
         e.quick_seconds = 8;
+        e.background = true;
         using cairn::aos, cairn::soa, cairn::split_soa, cairn::aosoa;
         const auto compare = [&](const char* name) -> lab::comparison& {
             return e.compare(name, {.unit = "ns/row", .many_per_cycle = true});

@@ -5,6 +5,8 @@
 // lines, and how much of the lines that one of them loads is not used (98.4 % for a byte alone, and
 // 90.6 % for the angular velocity of listing 5.2).
 #include <cairn/containers/packed_array.hpp>
+#include <fmt/format.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -15,6 +17,8 @@
 #include "lab/families/particle.hpp"
 #include "lab/harness/counters.hpp"
 #include "lab/harness/experiment.hpp"
+#include "lab/harness/results.hpp"
+#include "lab/output/output.hpp"
 
 namespace {
 
@@ -52,14 +56,23 @@ struct by_size {  // largest alignment first
     bool pending_kill = false;
 };
 
-struct by_use {  // what the update reads, together and on one cache line
+struct
+    by_use {  // as `cairn layout --uses` proposes it: 128 bytes, the update's members on one line
     vec3 position, linear_velocity, linear_force;
     float age = 0, max_age = 0;
     int color = 0, texture_handle = 0;
     vec3 rotation, scale, angular_velocity, torque;
+    bool pending_kill = false;
     void *parent = nullptr, *user_ptr = nullptr;
     std::uint64_t flags = 0;
-    bool pending_kill = false;
+};
+
+/// Twice as large: the members of the update lie further from those of the next particle.
+struct as_written_256 : as_written {
+    std::byte more[256 - sizeof(as_written)] = {};
+};
+struct by_use_256 : by_use {
+    std::byte more[256 - sizeof(by_use)] = {};
 };
 
 constexpr std::size_t member_bytes = 125;  // what listing 5.2 adds up to
@@ -149,6 +162,36 @@ std::string straddling_words() {
 }
 
 template <class P>
+void move_one(P& p) {
+    p.linear_velocity += p.linear_force * 0.016f;
+    p.position += p.linear_velocity * 0.016f;
+}
+
+template <class P>
+auto update_at_random(std::size_t count) {
+    return [=] {
+        auto all = std::make_unique<cairn::packed_array<P>>();
+        if (!all->reserve(count)) { std::abort(); }
+        for (std::size_t i = 0; i < count; ++i) { (void)all->emplace(); }
+        std::vector<std::uint32_t> order(count);
+        for (std::size_t i = 0; i < count; ++i) { order[i] = static_cast<std::uint32_t>(i); }
+        std::uint64_t x = 7;
+        for (std::size_t i = count; i > 1; --i) {
+            x = x * 6364136223846793005u + 1442695040888963407u;
+            std::swap(order[i - 1], order[(x >> 33) % i]);
+        }
+        return [=, v = std::move(all), order = std::move(order)](lab::sample& s) {
+            for (std::uint64_t r = 0; r != s.repetitions(); ++r) {
+                P* const begin = v->begin();
+                for (const std::uint32_t i : order) { move_one(begin[i]); }
+                lab::clobber();
+            }
+            s.did(s.repetitions() * count);
+        };
+    };
+}
+
+template <class P>
 auto update(std::size_t count) {
     return [=] {
         // From a cache line on, as lines_per_update counts: malloc's 16 bytes more shift every particle.
@@ -157,10 +200,7 @@ auto update(std::size_t count) {
         for (std::size_t i = 0; i < count; ++i) { (void)all->emplace(); }
         return [=, v = std::move(all)](lab::sample& s) {
             for (std::uint64_t r = 0; r != s.repetitions(); ++r) {
-                for (P& p : *v) {
-                    p.linear_velocity += p.linear_force * 0.016f;
-                    p.position += p.linear_velocity * 0.016f;
-                }
+                for (P& p : *v) { move_one(p); }
                 lab::clobber();
             }
             s.did(s.repetitions() * count);
@@ -168,10 +208,34 @@ auto update(std::size_t count) {
     };
 }
 
+double median_of(const lab::case_result& c, std::string_view name) {
+    for (const lab::contender_result& r : c.contenders) {
+        if (r.counts() && r.name.starts_with(name)) return r.figures.median;
+    }
+    return 0;
+}
+
+/// The order's lines, and what they were worth.
+std::string take(const lab::experiment_result& e) {
+    std::string s;
+    for (const lab::case_result& c : e.cases) {
+        const double before = median_of(c, "as written");
+        const double after = median_of(c, "by use");
+        if (before == 0 || after == 0) continue;
+        if (c.name != "cache lines touched" && !c.name.starts_with("update of")) continue;
+        s += fmt::format("{}{}: {} as written, {} as cairn layout proposes", s.empty() ? "" : "; ",
+                         c.name, lab::figure(before), lab::figure(after));
+    }
+    return s.empty() ? s
+                     : s + ". Processors load neighbouring lines in pairs and in advance: fewer "
+                           "lines pay where accesses are random, and columns (aos-soa) pay more.";
+}
+
 const lab::registration struct_layout{
     "struct-layout", "What does the order of the members of a struct cost?",
     [](lab::experiment& e) {
         e.quick_seconds = 3;
+        e.background = true;
         lab::comparison& waste = e.compare(
             "bytes wasted",
             {.unit = "bytes/particle", .measure = lab::measure::value, .one_sample = true});
@@ -189,6 +253,12 @@ const lab::registration struct_layout{
                       [] { return [](lab::sample& s) { s.value(unused_share(0, 1)); }; })
             .published(98.4, "%/read", "thesis 3.1.4");
         lab::comparison& time = e.compare("update of 1000000", {.unit = "ns/particle"});
+        lab::comparison& random =
+            e.compare("update of 1000000, in random order", {.unit = "ns/particle"});
+        lab::comparison& large =
+            e.compare("update of 500000 of 256 bytes, in random order", {.unit = "ns/particle"});
+        large.baseline("as written (listing 5.1)", update_at_random<as_written_256>(500000));
+        large.baseline("by use: as cairn layout proposes", update_at_random<by_use_256>(500000));
         const auto add = [&]<class P>(const char* name, auto published) {
             const auto kind = lab::kind::baseline;
             auto& w = waste.add(kind, name, [] {
@@ -214,12 +284,14 @@ const lab::registration struct_layout{
             lines.add(kind, name,
                       [] { return [](lab::sample& s) { s.value(lines_per_update<P>()); }; });
             time.add(kind, name, update<P>(1000000));
+            random.add(kind, name, update_at_random<P>(1000000));
         };
         add.operator()<as_written>("as written (listing 5.1)", true);
         add.operator()<careless>("careless: small between large", false);
         add.operator()<by_size>("largest alignment first", false);
-        add.operator()<by_use>("by use: the update's members first", false);
+        add.operator()<by_use>("by use: as cairn layout proposes", false);
         add_counts(e, time);
+        e.take = take;
     }};
 
 }  // namespace

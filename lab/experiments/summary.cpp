@@ -64,4 +64,14 @@ const std::vector<need>& needs() {
     return all;
 }
 
+const std::vector<asked_question>& asked_questions() {
+    static const std::vector<asked_question> all{
+        {"What does the checked build cost?", "builds"},
+        {"Is SoA worth it where a loop reads few of the fields?", "aos-soa"},
+        {"What does the memory of a whole game cost?", "whole-game"},
+        {"What does removing the dead cost?", "remove-dead"},
+    };
+    return all;
+}
+
 }  // namespace lab

@@ -214,79 +214,79 @@ void add_slots(lab::comparison& c, Make make) {
     c.mallocs(make(adapter_tag<general_malloc>{}));
 }
 
+void add_columns(lab::experiment& e, lab::comparison& those, const std::string& of) {
+    for (const char* what : {"allocate", "deallocate"}) {
+        for (const char* column : columns) {
+            // From p99 on the raw tail is the machine's as much as the allocator's.
+            const std::string_view name{column};
+            const bool is_raw = name.starts_with("p99") && !name.ends_with("minima");
+            e.also(those, of + what + ", " + column,
+                   {.unit = "ns",
+                    .compares = !is_raw,
+                    .least_difference = least_difference_ns(),
+                    .causes = {{"What reaches the exact core is cut or merged at once: some "
+                                "200 instructions. A malloc with lists of sizes puts that "
+                                "off to a refill or a flush, which comes at other "
+                                "operations in each replay, so that minima leave it out; "
+                                "the rows of instructions do not."}}});
+        }
+    }
+    e.also(those, of + "noise floor, p99.99", {.unit = "ns", .compares = false});
+    e.also(those, of + "noise floor, max of minima", {.unit = "ns", .compares = false});
+}
+
+void add_times(lab::experiment& e) {
+    const lab::case_options raw{.unit = "ns",
+                                .measure = lab::measure::value,
+                                .one_repetition = true,
+                                .quick_samples = 3,
+                                .compares = false};
+    lab::comparison& c = e.compare("p99.99", raw);
+    add_heaps(c, runs<replay<0>>(), {.lists = false});
+    add_columns(e, c, "");
+    lab::comparison& p = e.compare("one size: p99.99", raw);
+    add_slots(p, runs<replay<one_size>>());
+    add_columns(e, p, "one size: ");
+}
+
+void add_phases(lab::experiment& e, lab::comparison& those, const std::string& of) {
+    const lab::case_options number{.unit = phase_numbers, .compares = false};
+    e.also(those, of + "instructions, worst allocate is in phase", number);
+    e.also(those, of + "instructions, deallocate", {.unit = "instructions"});
+    e.also(those, of + "instructions, worst deallocate is in phase", number);
+}
+
+void add_instructions(lab::experiment& e) {
+    const lab::case_options counted{
+        .unit = "instructions", .measure = lab::measure::value, .one_sample = true};
+    lab::comparison& c = e.compare("instructions, allocate", counted);
+    add_heaps(c, runs<instructions<0>>(), {.lists = false, .slow_peers = false});
+    add_phases(e, c, "");
+    lab::comparison& p = e.compare("one size: instructions, allocate", counted);
+    const auto make = runs<instructions<one_size>>();
+    add_slots(p, make);
+    p.cairn("cairn::pool, reserved", make(adapter_tag<of_reserved_pool<cairn::pool>>{}));
+    p.cairn("cairn::concurrent_pool, reserved",
+            make(adapter_tag<of_reserved_pool<cairn::concurrent_pool>>{}));
+    add_phases(e, p, "one size: ");
+}
+
 const lab::registration tail{
     "tail", "How slow is the slowest allocation?", [](lab::experiment& e) {
         e.quick_seconds = 8;
-        const double least_difference = least_difference_ns();
-        lab::comparison& c = e.compare("p99.99", {.unit = "ns",
-                                                  .measure = lab::measure::value,
-                                                  .one_repetition = true,
-                                                  .quick_samples = 3,
-                                                  .compares = false});
-        add_heaps(c, runs<replay<0>>(), {.lists = false});
-        const auto columns_of = [&](lab::comparison& those, const std::string& of) {
-            for (const char* what : {"allocate", "deallocate"}) {
-                for (const char* column : columns) {
-                    // From p99 on the raw tail is the machine's as much as the allocator's.
-                    const std::string_view name{column};
-                    const bool is_raw = name.starts_with("p99") && !name.ends_with("minima");
-                    e.also(
-                        those, of + what + ", " + column,
-                        {.unit = "ns",
-                         .compares = !is_raw,
-                         .least_difference = least_difference,
-                         .causes = {{"What reaches the exact core is cut or merged at once: some "
-                                     "200 instructions. A malloc with lists of sizes puts that "
-                                     "off to a refill or a flush, which comes at other "
-                                     "operations in each replay, so that minima leave it out; "
-                                     "the rows of instructions do not."}}});
-                }
-            }
-            e.also(those, of + "noise floor, p99.99", {.unit = "ns", .compares = false});
-            e.also(those, of + "noise floor, max of minima", {.unit = "ns", .compares = false});
-        };
-        columns_of(c, "");
-
-        lab::comparison& p = e.compare("one size: p99.99", {.unit = "ns",
-                                                            .measure = lab::measure::value,
-                                                            .one_repetition = true,
-                                                            .quick_samples = 3,
-                                                            .compares = false});
-        add_slots(p, runs<replay<one_size>>());
-        columns_of(p, "one size: ");
-
+        add_times(e);
         e.how =
             "Instructions are those of user space, each stepped through, and each operation is in "
-            "one of "
-            "the phases of a trace: fill (an empty allocator; of one size, until it has grown), "
-            "comb (every "
-            "other block is freed and the holes are filled), teeth (the others are freed: "
-            "everything merges), "
-            "churn, shift (the sizes change), leave (everything goes; an arena's reset counts as a "
-            "deallocation). The worst operation stands beside the phase that it is in.";
-        if constexpr (!lab::has_single_steps) {
+            "one of the phases of a trace: fill (an empty allocator; of one size, until it has "
+            "grown), comb (every other block is freed and the holes are filled), teeth (the others "
+            "are freed: everything merges), churn, shift (the sizes change), leave (everything "
+            "goes; an arena's reset counts as a deallocation). The worst operation stands beside "
+            "the phase that it is in.";
+        if constexpr (lab::has_single_steps) {
+            add_instructions(e);
+        } else {
             e.how += " They are left out here, where no process can be stepped through.";
-            return;
         }
-        const lab::case_options counted{
-            .unit = "instructions", .measure = lab::measure::value, .one_sample = true};
-        const auto phases_of = [&](lab::comparison& those, const std::string& of) {
-            const lab::case_options number{.unit = phase_numbers, .compares = false};
-            e.also(those, of + "instructions, worst allocate is in phase", number);
-            e.also(those, of + "instructions, deallocate", {.unit = "instructions"});
-            e.also(those, of + "instructions, worst deallocate is in phase", number);
-        };
-        lab::comparison& i = e.compare("instructions, allocate", counted);
-        add_heaps(i, runs<instructions<0>>(), {.lists = false, .slow_peers = false});
-        phases_of(i, "");
-        lab::comparison& j = e.compare("one size: instructions, allocate", counted);
-        add_slots(j, runs<instructions<one_size>>());
-        j.cairn("cairn::pool, reserved",
-                runs<instructions<one_size>>()(adapter_tag<of_reserved_pool<cairn::pool>>{}));
-        j.cairn("cairn::concurrent_pool, reserved",
-                runs<instructions<one_size>>()(
-                    adapter_tag<of_reserved_pool<cairn::concurrent_pool>>{}));
-        phases_of(j, "one size: ");
     }};
 
 }  // namespace

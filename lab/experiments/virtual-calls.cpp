@@ -190,6 +190,7 @@ const lab::registration calls{
     "What do virtual calls cost when types come in any order, and what if they do not?",
     [](lab::experiment& e) {
         e.quick_seconds = 4;
+        e.background = true;
         lab::comparison& c =
             e.compare("100000 objects, 16 types", {.unit = "ns/object", .many_per_cycle = true});
         c.cairn("cairn::packed_array for each type",

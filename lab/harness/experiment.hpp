@@ -78,8 +78,9 @@ struct case_options {
     double time_limits = 1;        ///< a sample may take so many of the run's time limits
     bool compares = true;          ///< false: a floor or a label, of which nobody is better
     double least_difference = 0;   ///< in `unit`: nearer than this is no difference
-    bool show_spread = false;      ///< the terminal shows mean, standard deviation and maximum too
-    std::vector<cause> causes;     ///< the first that fits the best peer is the reason
+    double most_possible = 0;   ///< a figure above it is suspect: speed-up by more than the threads
+    bool show_spread = false;   ///< the terminal shows mean, standard deviation and maximum too
+    std::vector<cause> causes;  ///< the first that fits the best peer is the reason
 };
 
 /// What runs in a contender's process: built once, then sampled many times.
@@ -227,6 +228,9 @@ public:
     std::deque<comparison> comparisons;
     double quick_seconds = 6;  ///< the time budget; --full takes `full_seconds`
     double full_seconds = 50;
+    /// It teaches something about machines or layouts; no allocator is chosen by it. Reports
+    /// show it apart.
+    bool background = false;
     std::string how;  ///< for the page: the special way in which this is measured
     /// What all contenders share and the registering function is too cheap for: called once, before
     /// the first of them starts, by the process that forks them; not timed. What it throws says in

@@ -44,6 +44,26 @@ double tsc_ghz() {
     return ghz;
 }
 
+double core_ghz() {
+    if (tsc_ghz() <= 0) return 0;
+    constexpr int additions = 32'000;
+    double best = 0;
+    for (int round = 0; round != 24; ++round) {
+        [[maybe_unused]] std::uint64_t x = 1;
+        const std::int64_t begun = now_ns();
+        for (int i = 0; i != additions; i += 16) {
+#if defined(__x86_64__)
+#    define LAB_ADD4 "add $1, %0\n\tadd $1, %0\n\tadd $1, %0\n\tadd $1, %0\n\t"
+            asm volatile(LAB_ADD4 LAB_ADD4 LAB_ADD4 LAB_ADD4 : "+r"(x) : : "cc");
+#    undef LAB_ADD4
+#endif
+        }
+        const double ns = static_cast<double>(now_ns() - begun);
+        if (ns > 0) best = std::max(best, additions / ns);
+    }
+    return best;
+}
+
 machine_facts look_at_machine() {
     machine_facts m = facts_of_system();
     for (cache_facts& c : m.caches) {  // below the first level is nothing that it could hold

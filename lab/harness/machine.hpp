@@ -45,5 +45,8 @@ struct machine_facts {
 
 /// Ticks of the time stamp counter per ns, 0 where there is none. Calibrated once.
 [[nodiscard]] double tsc_ghz();
+/// Cycles of the core in a nanosecond, now: a chain of additions takes one cycle each. The counter of
+/// time stamps runs at the base frequency, whatever the core does. 0 where there is no such counter.
+[[nodiscard]] double core_ghz();
 
 }  // namespace lab

@@ -42,6 +42,29 @@ const contender_result* cairn_row(const case_result& c) {
     });
 }
 
+const char* name_of(verdict v) {
+    return v == verdict::faster ? "faster" : v == verdict::slower ? "slower" : "no difference";
+}
+
+void compare_with_cairn(case_result& c) {
+    const contender_result* const mine = cairn_row(c);
+    if (mine == nullptr || !c.options.compares) return;
+    for (contender_result& r : c.contenders) {
+        if (r.kind != kind::peer || !r.counts()) continue;
+        r.ratio_to_cairn = dearer(c, mine->figures.median, r.figures.median);
+        r.cairn_verdict = name_of(verdict_between(c, *mine, r));
+    }
+}
+
+std::string family_of(std::string_view row_name) {
+    // "std::vector<particle>, reserved": the standard library is no favourite, std::vector is.
+    constexpr std::string_view ends = " ,<([";
+    const std::string_view word = row_name.substr(0, row_name.find_first_of(ends));
+    if (word.starts_with("std::pmr::")) return "std::pmr";
+    if (word.starts_with("std::")) return std::string{word};
+    return std::string{word.substr(0, word.find("::"))};
+}
+
 std::string reason_of(const case_result& c) {
     const contender_result* const mine = cairn_row(c);
     const contender_result* const peer = best_row(c, kind::peer);

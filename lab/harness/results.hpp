@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "lab/harness/experiment.hpp"
@@ -13,7 +14,7 @@ namespace lab {
 
 enum class row_status {
     ok,
-    suspect,     ///< faster than an empty loop, or no operations reported: measures nothing
+    suspect,     ///< faster than an empty loop or than is possible, or no operations reported
     wrong,       ///< another result than the other contenders
     failed,      ///< crashed, hung, threw; the note says which
     absent,      ///< its malloc library was not in its process; the note names it
@@ -31,7 +32,9 @@ struct contender_result {
     std::optional<double> ratio_to_limit;      ///< 1: as good as the limit; 2: costs twice as much
     std::optional<double> ratio_to_best_peer;  ///< likewise; below 1: better than every peer
     std::string best_peer_verdict;             ///< cairn rows: faster, slower, no difference
-    summary rounds_to_best_peer;  ///< where there is a verdict: the ratio of each round
+    summary rounds_to_best_peer;           ///< where there is a verdict: the ratio of each round
+    std::optional<double> ratio_to_cairn;  ///< of a peer: its cost over cairn_row()'s
+    std::string cairn_verdict;  ///< of a peer: how cairn_row() does beside it, in the words above
     std::vector<series> plots;
     [[nodiscard]] bool counts() const { return status == row_status::ok && figures.samples != 0; }
 };
@@ -52,6 +55,8 @@ struct case_result {
     std::vector<contender_result> contenders;
 };
 
+[[nodiscard]] const char* name_of(verdict v);
+
 /// How `a` does beside `b`, two rows of the case that count.
 [[nodiscard]] verdict verdict_between(const case_result& c, const contender_result& a,
                                       const contender_result& b);
@@ -67,6 +72,13 @@ struct case_result {
 /// is none.
 [[nodiscard]] const contender_result* cairn_row(const case_result& c);
 
+/// Says of each peer how cairn_row() does beside it.
+void compare_with_cairn(case_result& c);
+
+/// Whose the row of a peer is: "mimalloc" of "mimalloc heap", "boost" of "boost::pool",
+/// "std::vector" of "std::vector<particle>".
+[[nodiscard]] std::string family_of(std::string_view row_name);
+
 /// Why the best peer is ahead of that row, where it is ahead and the cause is known; empty
 /// otherwise.
 [[nodiscard]] std::string reason_of(const case_result& c);
@@ -77,8 +89,9 @@ struct experiment_result {
     std::string error;  ///< why it was not run: bad input
     double seconds = 0;
     bool complete = true;
-    std::string how;   ///< how it was measured, beyond what holds for all
-    std::string take;  ///< what to take from it; empty: made from the rows
+    bool background = false;  ///< teaches something; nobody chooses by it
+    std::string how;          ///< how it was measured, beyond what holds for all
+    std::string take;         ///< what to take from it; empty: made from the rows
     std::vector<case_result> cases;
 };
 

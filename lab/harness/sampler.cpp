@@ -40,7 +40,10 @@ double scale_of(const case_options& o) {
     if (u.starts_with("us")) return 1e-3;
     if (u.starts_with("ms")) return 1e-6;
     if (u.starts_with("s/") || u == "s") return 1e-9;
-    if (u.starts_with("cycles")) return tsc_ghz() > 0 ? tsc_ghz() : 1;
+    if (u.starts_with("cycles")) {
+        static const double ghz = core_ghz();
+        return ghz > 0 ? ghz : 1;
+    }
     return 1;
 }
 
@@ -147,10 +150,6 @@ double relative_spread(std::vector<double> v) {  // half the distance of the qua
     return (v[v.size() * 3 / 4] - v[v.size() / 4]) / 2 / v[v.size() / 2];
 }
 
-const char* words_of(verdict v) {
-    return v == verdict::faster ? "faster" : v == verdict::slower ? "slower" : "no difference";
-}
-
 /// As a cost: lower is better in both directions.
 double cost(const contender_result& r, better direction) {
     return direction == better::lower ? r.figures.median : 1 / r.figures.median;
@@ -204,9 +203,10 @@ void add_ratios(case_result& c) {
             r.rounds_to_best_peer =
                 summarize(lower ? ratios_of_rounds(r.samples, best_peer->samples)
                                 : ratios_of_rounds(best_peer->samples, r.samples));
-            r.best_peer_verdict = words_of(verdict_between(c, r, *best_peer));
+            r.best_peer_verdict = name_of(verdict_between(c, r, *best_peer));
         }
     }
+    compare_with_cairn(c);
 }
 
 case_result empty_result(const comparison& c) {
@@ -245,6 +245,21 @@ std::vector<double> side_samples(const comparison& c, const lane& l, const case_
     return ratios;
 }
 
+/// What cannot be is marked: it says nothing about anybody.
+void mark_impossible(contender_result& row, const case_options& o, double empty_loop_ns) {
+    if (!row.counts()) return;
+    const double figure = row.figures.median;
+    if (o.measure == measure::time_per_op && !o.many_per_cycle &&
+        figure < 0.9 * empty_loop_ns * scale_of(o)) {
+        row.status = row_status::suspect;
+        row.note = "faster than an empty loop: it does nothing";
+    }
+    if (o.most_possible > 0 && figure > o.most_possible) {
+        row.status = row_status::suspect;
+        row.note = "more than is possible: its reference was disturbed";
+    }
+}
+
 case_result side_case(const comparison& c, const std::vector<lane>& lanes,
                       const case_result& parent) {
     case_result r = empty_result(c);
@@ -263,110 +278,151 @@ case_result side_case(const comparison& c, const std::vector<lane>& lanes,
         }
         row.samples = std::move(samples);
         row.figures = summarize(row.samples);
+        mark_impossible(row, c.options, 0);
         r.contenders.push_back(std::move(row));
     }
     add_ratios(r);
     return r;
 }
 
-struct case_run {
+/// A case while it is measured: set-up, rounds, verdict.
+class case_run {
+public:
+    case_run(const experiment& e, const comparison& c, sampler_options o, double seconds,
+             std::function<void(double)> tell)
+        : experiment_{&e},
+          case_{&c},
+          options_{std::move(o)},
+          seconds_{seconds},
+          tell_{std::move(tell)} {
+        options_.time_limit *= c.options.time_limits;
+        result = empty_result(c);
+        result.least_ratio = options_.full ? least_ratio_full : least_ratio_quick;
+        for (const contender& who : c.contenders) lanes.push_back(lane{.who = &who});
+    }
+    case_run(case_run&&) = delete;
+
+    void measure() {
+        set_up();
+        play_rounds();
+        judge();
+    }
+
     case_result result;
     std::vector<lane> lanes;
+
+private:
+    [[nodiscard]] double elapsed() const { return static_cast<double>(now_ns() - begun_) * 1e-9; }
+    /// A full run takes the samples that a case asks for, however long that lasts.
+    [[nodiscard]] bool must_take_all() const {
+        return options_.full && case_->options.full_samples != 0;
+    }
+    [[nodiscard]] unsigned wanted_rounds() const {
+        const case_options& c = case_->options;
+        if (c.one_sample) return 1;
+        constexpr unsigned usual = 15;
+        if (options_.full) return std::max(41u, c.full_samples);
+        return c.quick_samples != 0 ? c.quick_samples : usual;
+    }
+
+    void set_up();
+    void play_rounds();
+    void play_round(std::mt19937& random);
+    void judge();
+    [[nodiscard]] contender_result finished_row(lane& l) const;
+
+    const experiment* experiment_;
+    const comparison* case_;
+    sampler_options options_;
+    double seconds_;
+    std::function<void(double)> tell_;
+    std::int64_t begun_ = now_ns();
+    unsigned rounds_ = 1;
 };
 
-case_run measure_case(const experiment& e, const comparison& c, sampler_options o, double seconds,
-                      const std::function<void(double)>& tell) {
-    o.time_limit *= c.options.time_limits;
-    case_run run;
-    run.result = empty_result(c);
-    std::vector<lane>& lanes = run.lanes;
-    for (const contender& who : c.contenders) lanes.push_back(lane{.who = &who});
-    const std::int64_t begun = now_ns();
-    const auto elapsed = [&] { return static_cast<double>(now_ns() - begun) * 1e-9; };
-
-    constexpr unsigned usual_rounds = 15;
-    unsigned rounds = o.full                         ? 41
-                      : c.options.quick_samples != 0 ? c.options.quick_samples
-                                                     : usual_rounds;
-    if (o.full) rounds = std::max(rounds, c.options.full_samples);
-    if (c.options.one_sample) rounds = 1;
+/// Starts the processes, calibrates each, and says how many rounds the time allows.
+void case_run::set_up() {
+    rounds_ = wanted_rounds();
     // Several times what asking for a sample takes, and the steps of the clock.
     constexpr double least_ns = has_copies ? 2e5 : 2e6;
-    const double target_ns =
-        std::clamp(seconds * 1e9 / static_cast<double>(lanes.size() * (rounds + 4)), least_ns, 2e7);
+    const double shares = static_cast<double>(lanes.size() * (rounds_ + 4));
+    const double target_ns = std::clamp(seconds_ * 1e9 / shares, least_ns, 2e7);
     for (lane& l : lanes) {
         if (interrupted) break;
-        tell(0.15 * elapsed() / seconds);
-        if (start(l, e, c, o) && !c.options.one_sample) {
-            calibrate(l, c.options, target_ns, o.time_limit);
+        tell_(0.15 * elapsed() / seconds_);
+        if (start(l, *experiment_, *case_, options_) && !case_->options.one_sample) {
+            calibrate(l, case_->options, target_ns, options_.time_limit);
         }
     }
     double round_seconds = 0;
     for (const lane& l : lanes) round_seconds += l.process.alive() ? l.sample_ns * 1e-9 : 0;
-    if (!c.options.one_sample && round_seconds > 0 && !(o.full && c.options.full_samples != 0)) {
-        const double left = std::max(seconds - elapsed(), seconds / 2);
-        const double affordable = left / round_seconds;
-        const double most = rounds;
-        rounds = static_cast<unsigned>(std::clamp(affordable, std::min(5.0, most), most));
-    }
+    if (case_->options.one_sample || round_seconds <= 0 || must_take_all()) return;
+    const double left = std::max(seconds_ - elapsed(), seconds_ / 2);
+    const double most = rounds_;
+    rounds_ = static_cast<unsigned>(std::clamp(left / round_seconds, std::min(5.0, most), most));
+}
 
+void case_run::play_round(std::mt19937& random) {
+    std::vector<lane*> order;
+    for (lane& l : lanes) order.push_back(&l);
+    std::shuffle(order.begin(), order.end(), random);
+    for (lane* l : order) {
+        if (interrupted) break;
+        if (l->status == row_status::ok && l->process.alive()) {
+            sample_once(*l, case_->options, options_.time_limit);
+        }
+    }
+}
+
+void case_run::play_rounds() {
     double start_seconds = 0;
     for (const lane& l : lanes) start_seconds += l.start_seconds;
-    const unsigned lives = rounds >= 9 && start_seconds < 0.05 * seconds ? (o.full ? 5 : 3) : 1;
-
+    const unsigned lives =
+        rounds_ >= 9 && start_seconds < 0.05 * seconds_ ? (options_.full ? 5 : 3) : 1;
     // A case of few rounds is looked at several times a round: its noise floor is shown all the same.
     constexpr unsigned least_probes = 8;
     std::vector<double> noise;
-    std::vector<lane*> order;
-    for (lane& l : lanes) order.push_back(&l);
-    std::mt19937 random{static_cast<unsigned>(std::hash<std::string>{}(c.name))};
-    for (unsigned round = 0; round != rounds && !interrupted; ++round) {
-        tell(static_cast<double>(round) / rounds);
-        const unsigned life = round * lives / rounds;
-        if (round != 0 && life != run.result.lives.back()) start_new_lives(lanes, e, c, o);
-        run.result.lives.push_back(life);
-        for (unsigned i = 0; i < least_probes; i += rounds) noise.push_back(noise_probe_ns());
-        std::shuffle(order.begin(), order.end(), random);
-        for (lane* l : order) {
-            if (interrupted) break;
-            if (l->status == row_status::ok && l->process.alive()) {
-                sample_once(*l, c.options, o.time_limit);
-            }
+    std::mt19937 random{static_cast<unsigned>(std::hash<std::string>{}(case_->name))};
+    for (unsigned round = 0; round != rounds_ && !interrupted; ++round) {
+        tell_(static_cast<double>(round) / rounds_);
+        const unsigned life = round * lives / rounds_;
+        if (round != 0 && life != result.lives.back()) {
+            start_new_lives(lanes, *experiment_, *case_, options_);
         }
-        if (round >= 5 && elapsed() > 1.6 * seconds && !(o.full && c.options.full_samples != 0)) {
-            break;
-        }
+        result.lives.push_back(life);
+        for (unsigned i = 0; i < least_probes; i += rounds_) noise.push_back(noise_probe_ns());
+        play_round(random);
+        if (round >= 5 && elapsed() > 1.6 * seconds_ && !must_take_all()) break;
     }
-    run.result.noise = relative_spread(std::move(noise));
-    run.result.least_ratio = o.full ? least_ratio_full : least_ratio_quick;
+    result.noise = relative_spread(std::move(noise));
+}
 
+contender_result case_run::finished_row(lane& l) const {
+    contender_result row = row_of(*l.who);
+    row.status = l.status;
+    if (interrupted && !l.samples.empty()) {  // what it gave until then counts
+        row.status = l.status == row_status::interrupted ? row_status::ok : l.status;
+    } else if (!l.note.empty()) {
+        row.note = l.note;
+    }
+    row.plots = l.plots;
+    if (l.status == row_status::ok && l.samples.empty()) {
+        row.status = interrupted ? row_status::interrupted : row_status::failed;
+        if (interrupted) row.note = "not measured: the run was interrupted";
+    }
+    row.samples = l.samples;
+    row.figures = summarize(row.samples);
+    mark_impossible(row, case_->options, options_.empty_loop_ns);
+    return row;
+}
+
+void case_run::judge() {
     for (lane& l : lanes) {
         l.process.stop();
-        contender_result row = row_of(*l.who);
-        row.status = l.status;
-        if (interrupted && !l.samples.empty()) {  // what it gave until then counts
-            row.status = l.status == row_status::interrupted ? row_status::ok : l.status;
-        } else if (!l.note.empty()) {
-            row.note = l.note;
-        }
-        row.plots = l.plots;
-        if (l.status == row_status::ok && l.samples.empty()) {
-            row.status = interrupted ? row_status::interrupted : row_status::failed;
-            if (interrupted) row.note = "not measured: the run was interrupted";
-        }
-        row.samples = l.samples;
-        row.figures = summarize(row.samples);
-        if (row.counts() && c.options.measure == measure::time_per_op &&
-            !c.options.many_per_cycle &&
-            row.figures.median < 0.9 * o.empty_loop_ns * scale_of(c.options)) {
-            row.status = row_status::suspect;
-            row.note = "faster than an empty loop: it does nothing";
-        }
-        run.result.contenders.push_back(std::move(row));
+        result.contenders.push_back(finished_row(l));
     }
-    if (c.options.equal_checksums) check_equal_results(run.result.contenders, lanes);
-    add_ratios(run.result);
-    return run;
+    if (case_->options.equal_checksums) check_equal_results(result.contenders, lanes);
+    add_ratios(result);
 }
 
 }  // namespace
@@ -377,6 +433,7 @@ experiment_result measure_experiment(const experiment& e, const sampler_options&
     result.name = e.name;
     result.question = e.question;
     result.how = e.how;
+    result.background = e.background;
     const std::int64_t begun = now_ns();
     double total_weight = 0;
     for (const comparison& c : e.comparisons) {
@@ -398,9 +455,9 @@ experiment_result measure_experiment(const experiment& e, const sampler_options&
         if (interrupted) result.complete = false;
         if (interrupted || c.measured_by != nullptr || c.contenders.empty()) continue;
         const double share = c.options.weight / total_weight;
-        case_run run = measure_case(e, c, o, budget * share, [&](double part) {
-            tell(c.name, weight_done + share * std::min(part, 1.0));
-        });
+        case_run run{e, c, o, budget * share,
+                     [&](double part) { tell(c.name, weight_done + share * std::min(part, 1.0)); }};
+        run.measure();
         weight_done += share;
         const std::size_t parent = result.cases.size();
         result.cases.push_back(std::move(run.result));

@@ -6,7 +6,6 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <string>
 
 #include "lab/harness/preload.hpp"
@@ -32,7 +31,7 @@ void pin_this_thread(unsigned n) noexcept {
     if (!cpus_we_may_use.empty()) pin_to(cpus_we_may_use[n % cpus_we_may_use.size()]);
 }
 
-// ---- messages: a length, then bytes ----------------------------------------------------------
+// ---- a message on the pipe: its length, then its bytes ----------------------------------------------------------
 
 namespace {
 
@@ -65,116 +64,15 @@ bool read_all(int fd, void* data, std::size_t size) {
     return true;
 }
 
-class packer {
-public:
-    template <class T>
-        requires std::is_trivially_copyable_v<T>
-    void put(const T& v) {
-        const char* p = reinterpret_cast<const char*>(&v);
-        bytes_.insert(bytes_.end(), p, p + sizeof v);
-    }
-    void put(const std::string& s) {
-        put(static_cast<std::uint32_t>(s.size()));
-        bytes_.insert(bytes_.end(), s.begin(), s.end());
-    }
-    bool send(int fd) const {
-        const auto size = static_cast<std::uint32_t>(bytes_.size());
-        return write_all(fd, &size, sizeof size) && write_all(fd, bytes_.data(), bytes_.size());
-    }
-
-private:
-    std::vector<char> bytes_;
-};
-
-class unpacker {
-public:
-    explicit unpacker(const std::vector<char>& bytes) : bytes_{&bytes} {}
-    template <class T>
-        requires std::is_trivially_copyable_v<T>
-    void get(T& v) {
-        if (at_ + sizeof v > bytes_->size()) return;
-        std::memcpy(&v, bytes_->data() + at_, sizeof v);
-        at_ += sizeof v;
-    }
-    void get(std::string& s) {
-        std::uint32_t size = 0;
-        get(size);
-        if (at_ + size > bytes_->size()) return;
-        s.assign(bytes_->data() + at_, size);
-        at_ += size;
-    }
-
-private:
-    const std::vector<char>* bytes_;
-    std::size_t at_ = 0;
-};
-
-constexpr char ready = 'r';
-constexpr char sampled = 's';
-constexpr char failed = 'f';
-constexpr char no_library = 'n';
-
-bool send_failure(int fd, const char* what, char kind = failed) {
-    packer p;
-    p.put(kind);
-    p.put(std::string{what});
-    return p.send(fd);
+bool send(int fd, const message& m) {
+    const message_bytes bytes = bytes_of(m);
+    const auto size = static_cast<std::uint32_t>(bytes.size());
+    return write_all(fd, &size, sizeof size) && write_all(fd, bytes.data(), bytes.size());
 }
 
-void pack(packer& p, const sample& s, double elapsed_ns) {
-    p.put(sampled);
-    p.put(elapsed_ns);
-    p.put(s.operations());
-    p.put(s.checksum());
-    p.put(s.has_value());
-    p.put(s.value());
-    p.put(static_cast<std::uint32_t>(s.extras().size()));
-    for (const auto& [name, value] : s.extras()) {
-        p.put(name);
-        p.put(value);
-    }
-    p.put(static_cast<std::uint32_t>(s.plots().size()));
-    for (const series& one : s.plots()) {
-        p.put(one.name);
-        p.put(one.x_label);
-        p.put(one.y_label);
-        p.put(static_cast<std::uint32_t>(one.points.size()));
-        for (const auto& [x, y] : one.points) {
-            p.put(x);
-            p.put(y);
-        }
-    }
-}
-
-outcome unpack(unpacker& u) {
-    outcome r;
-    u.get(r.elapsed_ns);
-    u.get(r.operations);
-    u.get(r.checksum);
-    u.get(r.has_value);
-    u.get(r.value);
-    std::uint32_t count = 0;
-    u.get(count);
-    for (std::uint32_t i = 0; i != count; ++i) {
-        auto& [name, value] = r.extras.emplace_back();
-        u.get(name);
-        u.get(value);
-    }
-    u.get(count);
-    for (std::uint32_t i = 0; i != count; ++i) {
-        series& one = r.plots.emplace_back();
-        u.get(one.name);
-        u.get(one.x_label);
-        u.get(one.y_label);
-        std::uint32_t points = 0;
-        u.get(points);
-        one.points.resize(points);
-        for (auto& [x, y] : one.points) {
-            u.get(x);
-            u.get(y);
-        }
-    }
-    return r;
+int fail_with(int fd, std::string why, message::kind is = message::kind::failed) {
+    (void)send(fd, {.is = is, .why = std::move(why)});
+    return 1;
 }
 
 /// Runs the work once and says how long it took, without the timer's own cost.
@@ -189,13 +87,10 @@ double timed(body& work, sample& s) {
 
 /// The worker's life: build, report ready, sample until the pipe ends.
 int serve(const contender& who, int commands, int replies) {
-    std::unique_ptr<body> work;
     try {
         (void)timer_overhead_ns();
-        work = who.make();
-        packer p;
-        p.put(ready);
-        if (!p.send(replies)) return 1;
+        const std::unique_ptr<body> work = who.make();
+        if (!send(replies, {.is = message::kind::ready})) return 1;
         for (command c{}; read_all(commands, &c, sizeof c);) {
             if (c.warm_up != 0) {
                 sample warm{c.warm_up};
@@ -203,16 +98,10 @@ int serve(const contender& who, int commands, int replies) {
             }
             sample s{c.repetitions};
             const double elapsed = timed(*work, s);
-            packer reply;
-            pack(reply, s, elapsed);
-            if (!reply.send(replies)) return 1;
+            if (!send(replies, {message::kind::sample, "", outcome_of(s, elapsed)})) return 1;
         }
-    } catch (const std::exception& e) {
-        send_failure(replies, e.what());
-        return 1;
-    } catch (...) {
-        send_failure(replies, "an exception of unknown type");
-        return 1;
+    } catch (const std::exception& e) { return fail_with(replies, e.what()); } catch (...) {
+        return fail_with(replies, "an exception of unknown type");
     }
     return 0;
 }
@@ -263,16 +152,9 @@ bool worker::start(const experiment& e, const comparison& c, const contender& wh
     if (c.options.unpinned) order.cpus = cpus_we_may_use;
     if (const std::string obstacle = child_.start(order); !obstacle.empty()) return fail(obstacle);
 
-    std::vector<char> message;
-    if (!receive(message, seconds)) return false;
-    unpacker u{message};
-    char what = 0;
-    u.get(what);
-    if (what == ready) return true;
-    std::string text;
-    u.get(text);
-    lacks_library_ = what == no_library;
-    return fail(lacks_library_ ? text : "failed: " + text);
+    const message answer = receive(seconds);
+    lacks_library_ = answer.is == message::kind::no_library;
+    return answer.is == message::kind::ready;
 }
 
 bool worker::start_in_process(const contender& who) {
@@ -291,55 +173,58 @@ bool worker::run(std::uint64_t repetitions, std::uint64_t warm_up, outcome& resu
         if (warm_up != 0) here_->run(warm);
         sample s{repetitions};
         const double elapsed = timed(*here_, s);
-        result = {elapsed,   s.operations(), s.checksum(), s.has_value(),
-                  s.value(), s.extras(),     s.plots()};
+        result = outcome_of(s, elapsed);
         return true;
     }
     const command c{repetitions, warm_up};
-    std::vector<char> message;
     (void)child_.send(&c, sizeof c);  // a process that has ended does not answer either
-    if (!receive(message, seconds)) return false;
-    unpacker u{message};
-    char what = 0;
-    u.get(what);
-    if (what == sampled) {
-        result = unpack(u);
-        return true;
-    }
-    std::string text;
-    u.get(text);
-    return fail("failed: " + text);
+    message answer = receive(seconds);
+    result = std::move(answer.result);
+    return answer.is == message::kind::sample;
 }
 
-/// Waits for one message; a crash, a hang and the end of the process all come out of here.
-bool worker::receive(std::vector<char>& message, double seconds) {
+/// Waits for the first byte of a message, the end of the process or of the time.
+bool worker::await_answer(double seconds) {
     const std::int64_t deadline = now_ns() + static_cast<std::int64_t>(seconds * 1e9);
     int polls_since_interrupt = 0;
     for (;;) {
         const std::int64_t left_ms = (deadline - now_ns()) / 1'000'000;
         const auto answer =
             child_.wait(static_cast<int>(std::clamp<std::int64_t>(left_ms, 0, 500)));
-        if (answer == child_process::answer::came) break;
+        if (answer == child_process::answer::came) return true;
         if (answer == child_process::answer::broken) return fail("the pipe broke");
         // After Ctrl-C the sample in flight has a second to end.
         if (interrupted != 0 && (++polls_since_interrupt > 2 || interrupted >= 2)) {
             return fail("interrupted");
         }
-        if (left_ms <= 0) {
-            char limit[32];
-            std::snprintf(limit, sizeof limit, "%.0f", seconds);
-            return fail("took longer than its time limit of " + std::string{limit} + " s");
-        }
+        if (left_ms > 0) continue;
+        char limit[32];
+        std::snprintf(limit, sizeof limit, "%.0f", seconds);
+        return fail("took longer than its time limit of " + std::string{limit} + " s");
     }
+}
+
+/// One message. A crash, a hang, the end of the process and a message that is cut are failures.
+message worker::receive(double seconds) {
+    if (!await_answer(seconds)) return {};
+    message_bytes bytes;
     std::uint32_t size = 0;
     if (child_.receive(&size, sizeof size)) {
-        message.resize(size);
-        if (child_.receive(message.data(), size)) return true;
+        bytes.resize(size);
+        if (child_.receive(bytes.data(), size)) {
+            message m = message_of(bytes);
+            if (m.is == message::kind::no_library) fail(m.why);
+            if (m.is == message::kind::failed || m.is == message::kind::cut) {
+                fail("failed: " + m.why);
+            }
+            return m;
+        }
     }
     const std::string text = child_.fate();
     const std::string errors = child_.errors();
     const std::string said = errors.substr(0, errors.find_first_of("\r\n"));
-    return fail(said.empty() ? text : text + ": " + said);
+    fail(said.empty() ? text : text + ": " + said);
+    return {};
 }
 
 bool worker::fail(std::string why) {
@@ -389,17 +274,12 @@ int worker_main(int argc, char** argv) {
                     if (who.name != argv[4]) continue;
                     const std::string obstacle = library_obstacle(who);
                     if (obstacle.empty()) return serve(who, ends.commands, ends.replies);
-                    send_failure(ends.replies, obstacle.c_str(), no_library);
-                    return 1;
+                    return fail_with(ends.replies, obstacle, message::kind::no_library);
                 }
             }
         }
-    } catch (const std::exception& x) {
-        send_failure(ends.replies, x.what());
-        return 1;
-    }
-    send_failure(ends.replies, "the contender is not known to the worker");
-    return 1;
+    } catch (const std::exception& x) { return fail_with(ends.replies, x.what()); }
+    return fail_with(ends.replies, "the contender is not known to the worker");
 }
 
 }  // namespace lab

@@ -13,25 +13,14 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "lab/harness/experiment.hpp"
+#include "lab/harness/message.hpp"
 #include "lab/system/process.hpp"
 #include "lab/system/system.hpp"
 
 namespace lab {
-
-/// What one sample said.
-struct outcome {
-    double elapsed_ns = 0;  ///< timer overhead already subtracted
-    std::uint64_t operations = 0;
-    std::uint64_t checksum = 0;
-    bool has_value = false;
-    double value = 0;
-    std::vector<std::pair<std::string, double>> extras;
-    std::vector<series> plots;
-};
 
 class worker {
 public:
@@ -61,7 +50,8 @@ public:
     void stop() noexcept;
 
 private:
-    bool receive(std::vector<char>& message, double seconds);
+    message receive(double seconds);
+    bool await_answer(double seconds);
     bool fail(std::string why);
 
     child_process child_;

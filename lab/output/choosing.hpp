@@ -38,6 +38,13 @@ struct need {
 /// lab/experiments/summary.cpp.
 [[nodiscard]] const std::vector<need>& needs();
 
+/// What people ask beside the needs, and the experiment that answers.
+struct asked_question {
+    const char* question;
+    const char* experiment;
+};
+[[nodiscard]] const std::vector<asked_question>& asked_questions();
+
 [[nodiscard]] bool covers(const covered& where, std::string_view experiment, std::string_view name);
 
 /// One case beside its best peer.

@@ -4,18 +4,16 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <vector>
 
 #include "lab/output/output.hpp"
+#include "lab/output/report_json.hpp"
 
 namespace lab {
 
 namespace {
-
-using json = nlohmann::json;
 
 struct row {
     double median = 0;
@@ -73,33 +71,18 @@ struct report {
     std::map<std::string, std::string> facts;  // what should be the same in both
 };
 
-/// Whatever lies in the file, the answer is a report or one sentence.
 bool read(const std::string& path, report& r, std::string& why) {
+    json run;
+    if (!read_report(path, run, why)) return false;
     try {
-        std::ifstream in{path};
-        in.exceptions(std::ios::badbit);
-        if (!in) {
-            why = fmt::format("'{}' cannot be read", path);
-            return false;
-        }
-        const json run = json::parse(in);
-        if (const json schema = run.at("schema"); schema != 1) {
-            why =
-                fmt::format("'{}' has schema {}; this command reads schema 1", path, schema.dump());
-            return false;
-        }
         r.rows = rows_of(run);
         r.facts["machine"] = run.at("machine").value("cpu", "");
         for (const char* key : {"compiler", "flags", "mode"}) r.facts[key] = run.value(key, "");
         return true;
-    } catch (const json::parse_error&) {
-        why = fmt::format("'{}' is not JSON", path);
     } catch (const json::exception&) {
         why = fmt::format("'{}' is JSON, but no report of the lab", path);
-    } catch (const std::ios::failure&) {  // a folder
-        why = fmt::format("'{}' cannot be read", path);
+        return false;
     }
-    return false;
 }
 
 /// Beyond the noise of both. Stricter than a verdict, which has the ratios of single rounds: runs of different
@@ -131,14 +114,8 @@ void names(std::string& s, const char* title, const std::vector<std::string>& al
     for (const std::string& name : all) s += (markdown ? "- " : "  ") + name + "\n";
 }
 
-}  // namespace
-
-int compare_runs(const std::string& old_path, const std::string& new_path, bool markdown,
-                 std::string& text) {
-    report before;
-    report after;
-    if (!read(old_path, before, text) || !read(new_path, after, text)) return 2;
-
+/// What changed, in the order in which it is told.
+struct changes {
     std::vector<change> better;
     std::vector<change> worse;
     std::vector<std::string> verdicts;
@@ -148,16 +125,11 @@ int compare_runs(const std::string& old_path, const std::string& new_path, bool 
     std::vector<std::string> gone;
     unsigned compared = 0;
     unsigned judged = 0;
-    for (const auto& [name, now] : after.rows) {
-        const auto found = before.rows.find(name);
-        if (found == before.rows.end()) {
-            added.push_back(name);
-            continue;
-        }
-        const row& then = found->second;
+
+    void add(const row_name& name, const row& then, const row& now) {
         if (then.measured && !now.measured) broken.push_back(name + ": " + now.status);
         if (!then.measured && now.measured) repaired.push_back(name);
-        if (!then.measured || !now.measured) continue;
+        if (!then.measured || !now.measured) return;
         ++compared;
         if (!then.verdict.empty() && !now.verdict.empty()) {
             ++judged;
@@ -165,36 +137,58 @@ int compare_runs(const std::string& old_path, const std::string& new_path, bool 
                 verdicts.push_back(fmt::format("{}: {}, was {}", name, now.verdict, then.verdict));
             }
         }
-        if (!differ(then, now)) continue;
+        if (!differ(then, now)) return;
         double ratio = then.median != 0 ? now.median / then.median : 0;
         if (!now.lower_is_better && ratio != 0) ratio = 1 / ratio;
         const bool improved = now.lower_is_better == (now.median < then.median);
         (improved ? better : worse).push_back({name, then, now, ratio});
     }
-    for (const auto& [name, then] : before.rows) {
-        if (!after.rows.contains(name)) gone.push_back(name);
-    }
-    std::sort(better.begin(), better.end(), [](auto& a, auto& b) { return a.ratio < b.ratio; });
-    std::sort(worse.begin(), worse.end(), [](auto& a, auto& b) { return a.ratio > b.ratio; });
+};
 
+changes changes_between(const report& before, const report& after) {
+    changes c;
+    for (const auto& [name, now] : after.rows) {
+        const auto found = before.rows.find(name);
+        if (found == before.rows.end()) {
+            c.added.push_back(name);
+        } else {
+            c.add(name, found->second, now);
+        }
+    }
+    for (const auto& [name, then] : before.rows) {
+        if (!after.rows.contains(name)) c.gone.push_back(name);
+    }
+    std::ranges::sort(c.better, {}, &change::ratio);
+    std::ranges::sort(c.worse, std::greater{}, &change::ratio);
+    return c;
+}
+
+}  // namespace
+
+int compare_runs(const std::string& old_path, const std::string& new_path, bool markdown,
+                 std::string& text) {
+    report before;
+    report after;
+    if (!read(old_path, before, text) || !read(new_path, after, text)) return 2;
+    const changes c = changes_between(before, after);
     text = markdown ? "## cairn lab: what changed\n\n" : "";
     text += fmt::format(
         "{} rows in both runs: {} better, {} worse, {} within the noise; {} of {} "
         "verdicts changed.\n",
-        compared, better.size(), worse.size(), compared - better.size() - worse.size(),
-        verdicts.size(), judged);
+        c.compared, c.better.size(), c.worse.size(), c.compared - c.better.size() - c.worse.size(),
+        c.verdicts.size(), c.judged);
     for (const auto& [what, then] : before.facts) {
         if (const std::string& now = after.facts[what]; now != then) {
             text += fmt::format("Another {}: {}, then {}.\n", what, then, now);
         }
     }
-    section(text, "Worse", worse, markdown);
-    section(text, "Better", better, markdown);
-    names(text, "Other verdicts against the best peer", verdicts, markdown);
-    names(text, "No longer measured", broken, markdown);
-    names(text, "Measured again", repaired, markdown);
-    names(text, "New", added, markdown);
-    names(text, "Gone", gone, markdown);
+    section(text, "Worse", c.worse, markdown);
+    section(text, "Better", c.better, markdown);
+    names(text, "Other verdicts against the best peer", c.verdicts, markdown);
+    names(text, "No longer measured", c.broken, markdown);
+    names(text, "Measured again", c.repaired, markdown);
+    names(text, "New", c.added, markdown);
+    names(text, "Gone", c.gone, markdown);
     return 0;
 }
 

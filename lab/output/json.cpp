@@ -1,15 +1,18 @@
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 
 #include "lab/harness/registry.hpp"
 #include "lab/output/choosing.hpp"
 #include "lab/output/output.hpp"
+#include "lab/output/report_json.hpp"
 #include "lab/output/summary.hpp"
 
 namespace lab {
 
 namespace {
-
-using json = nlohmann::ordered_json;
 
 json number(const std::optional<double>& v) { return v ? json(*v) : json(nullptr); }
 
@@ -60,6 +63,11 @@ json row(const contender_result& r) {
               {"ci_high", f(r.figures.ci_high)},
               {"published_note", r.published.empty() ? "" : words_of(r.published.front())},
               {"verdict", r.best_peer_verdict}};
+    if (r.kind == kind::peer) {
+        j["family"] = family_of(r.name);
+        j["ratio_to_cairn"] = number(r.ratio_to_cairn);
+        j["cairn_verdict"] = r.cairn_verdict;
+    }
     if (!r.published.empty()) {
         json figures = json::array();
         for (const published_figure& p : r.published) {
@@ -87,97 +95,126 @@ json row(const contender_result& r) {
     return j;
 }
 
+json case_json(const case_result& c) {
+    json contenders = json::array();
+    for (const contender_result& r : c.contenders) contenders.push_back(row(r));
+    const contender_result* const mine = cairn_row(c);
+    return {{"name", c.name},
+            {"unit", c.options.unit},
+            {"better", c.options.better == better::lower ? "lower" : "higher"},
+            {"noise", c.noise},
+            {"least_ratio", c.least_ratio},
+            {"least_difference", c.options.least_difference},
+            {"show_spread", c.options.show_spread},
+            {"limit", c.limit},
+            {"best_peer", c.best_peer},
+            {"best_cairn", mine == nullptr ? "" : mine->name},
+            {"reason", reason_of(c)},
+            {"contenders", std::move(contenders)}};
+}
+
+json choice_json(const choice& c) {
+    const judged_case& first = c.cases.front();
+    json judged = json::array();
+    for (const judged_case& k : c.cases) {
+        judged.push_back({{"experiment", k.experiment},
+                          {"case", k.name},
+                          {"figure", k.figure},
+                          {"unit", k.unit},
+                          {"peer", k.peer},
+                          {"other", k.other},
+                          {"ratio", k.ratio},
+                          {"verdict", k.verdict}});
+    }
+    return {{"need", c.need},
+            {"take", c.take},
+            {"figure", first.figure},
+            {"unit", first.unit},
+            {"instead", first.peer},
+            {"other", first.other},
+            {"ratio", first.ratio},
+            {"verdict", first.verdict},
+            {"experiment", first.experiment},
+            {"case", first.name},
+            {"advice", name_of(c.advice)},
+            {"words", advice_of(c)},
+            {"mean", c.mean},
+            {"worst", c.worst},
+            {"worst_case", c.worst_case},
+            {"better", c.better},
+            {"level", c.level},
+            {"worse", c.worse},
+            {"rival", c.rival},
+            {"rival_ratio", c.rival_ratio},
+            {"rival_cases", c.rival_cases},
+            {"rival_better", c.rival_better},
+            {"rival_worse", c.rival_worse},
+            {"range", range_of(c)},
+            {"cases", std::move(judged)}};
+}
+
+json asked_json(const run_result& run) {
+    json all = json::array();
+    for (const asked_question& q : asked_questions()) {
+        for (const experiment_result& e : run.experiments) {
+            if (e.name != q.experiment || e.cases.empty()) continue;
+            all.push_back({{"question", q.question}, {"experiment", e.name}});
+        }
+    }
+    return all;
+}
+
+/// Six digits of each figure: a page draws no more of them, and its file is a fifth smaller.
+void shorten(json& j) {
+    if (j.is_structured()) {
+        for (json& inside : j) shorten(inside);
+    } else if (j.is_number_float() && j.get<double>() != std::floor(j.get<double>())) {
+        j = std::strtod(fmt::format("{:.6g}", j.get<double>()).c_str(), nullptr);
+    }
+}
+
 }  // namespace
 
-std::string as_json(const run_result& run, bool in_lines) {
+json json_of(const experiment_result& e) {
+    json cases = json::array();
+    for (const case_result& c : e.cases) cases.push_back(case_json(c));
+    return {{"name", e.name},         {"question", e.question}, {"background", e.background},
+            {"complete", e.complete}, {"error", e.error},       {"seconds", e.seconds},
+            {"how", e.how},           {"take", take_of(e)},     {"cases", std::move(cases)}};
+}
+
+json json_of(const run_result& run) {
     json looked_for = json::array();
     for (const peer_status& p : peers()) {
         looked_for.push_back({{"name", p.name}, {"present", p.present}, {"detail", p.detail}});
     }
     json experiments = json::array();
-    for (const experiment_result& e : run.experiments) {
-        json cases = json::array();
-        for (const case_result& c : e.cases) {
-            json contenders = json::array();
-            for (const contender_result& r : c.contenders) contenders.push_back(row(r));
-            const contender_result* const mine = cairn_row(c);
-            cases.push_back({{"name", c.name},
-                             {"unit", c.options.unit},
-                             {"better", c.options.better == better::lower ? "lower" : "higher"},
-                             {"noise", c.noise},
-                             {"least_ratio", c.least_ratio},
-                             {"least_difference", c.options.least_difference},
-                             {"limit", c.limit},
-                             {"best_peer", c.best_peer},
-                             {"best_cairn", mine == nullptr ? "" : mine->name},
-                             {"reason", reason_of(c)},
-                             {"contenders", std::move(contenders)}});
-        }
-        experiments.push_back({{"name", e.name},
-                               {"question", e.question},
-                               {"complete", e.complete},
-                               {"error", e.error},
-                               {"seconds", e.seconds},
-                               {"how", e.how},
-                               {"take", take_of(e)},
-                               {"cases", std::move(cases)}});
-    }
+    for (const experiment_result& e : run.experiments) experiments.push_back(json_of(e));
     json choices = json::array();
-    for (const choice& c : choosing(run)) {
-        const judged_case& first = c.cases.front();
-        json judged = json::array();
-        for (const judged_case& k : c.cases) {
-            judged.push_back({{"experiment", k.experiment},
-                              {"case", k.name},
-                              {"figure", k.figure},
-                              {"unit", k.unit},
-                              {"peer", k.peer},
-                              {"other", k.other},
-                              {"ratio", k.ratio},
-                              {"verdict", k.verdict}});
-        }
-        choices.push_back({{"need", c.need},
-                           {"take", c.take},
-                           {"figure", first.figure},
-                           {"unit", first.unit},
-                           {"instead", first.peer},
-                           {"other", first.other},
-                           {"ratio", first.ratio},
-                           {"verdict", first.verdict},
-                           {"experiment", first.experiment},
-                           {"case", first.name},
-                           {"advice", name_of(c.advice)},
-                           {"words", advice_of(c)},
-                           {"mean", c.mean},
-                           {"worst", c.worst},
-                           {"worst_case", c.worst_case},
-                           {"better", c.better},
-                           {"level", c.level},
-                           {"worse", c.worse},
-                           {"rival", c.rival},
-                           {"rival_ratio", c.rival_ratio},
-                           {"rival_cases", c.rival_cases},
-                           {"rival_better", c.rival_better},
-                           {"rival_worse", c.rival_worse},
-                           {"range", range_of(c)},
-                           {"cases", std::move(judged)}});
-    }
-    const json j = {{"schema", 1},
-                    {"machine", facts(run.machine)},
-                    {"compiler", this_build().compiler},
-                    {"flags", this_build().flags},
-                    {"date", run.date},
-                    {"mode", run.full ? "full" : "quick"},
-                    {"seconds", run.seconds},
-                    {"interrupted", run.interrupted},
-                    {"timer_overhead_ns", run.timer_overhead_ns},
-                    {"empty_loop_ns", run.empty_loop_ns},
-                    {"peers", std::move(looked_for)},
-                    {"errors", run.errors},
-                    {"verdict", verdict_of(run)},
-                    {"choosing", std::move(choices)},
-                    {"experiments", std::move(experiments)}};
-    return j.dump(in_lines ? 1 : -1, ' ', false, json::error_handler_t::replace) + "\n";
+    for (const choice& c : choosing(run)) choices.push_back(choice_json(c));
+    return {{"schema", 1},
+            {"machine", facts(run.machine)},
+            {"compiler", this_build().compiler},
+            {"flags", this_build().flags},
+            {"date", run.date},
+            {"mode", run.full ? "full" : "quick"},
+            {"seconds", run.seconds},
+            {"interrupted", run.interrupted},
+            {"timer_overhead_ns", run.timer_overhead_ns},
+            {"empty_loop_ns", run.empty_loop_ns},
+            {"peers", std::move(looked_for)},
+            {"errors", run.errors},
+            {"heading", heading(run)},
+            {"verdict", verdict_of(run)},
+            {"choosing", std::move(choices)},
+            {"asked", asked_json(run)},
+            {"experiments", std::move(experiments)}};
+}
+
+std::string as_json(const run_result& run, bool for_the_page) {
+    json document = json_of(run);
+    if (for_the_page) shorten(document);
+    return document.dump(for_the_page ? -1 : 1, ' ', false, json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace lab

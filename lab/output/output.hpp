@@ -13,8 +13,8 @@ namespace lab {
 /// The machine, the compiler, the peers that are absent: what stands above the tables.
 [[nodiscard]] std::string heading(const run_result& run);
 
-/// Schema 1; docs/lab-schema.md describes it. `in_lines`: for people; else as short as it can be.
-[[nodiscard]] std::string as_json(const run_result& run, bool in_lines = true);
+/// Schema 1; docs/lab-schema.md describes it. `for_the_page`: in one line, and six digits a figure.
+[[nodiscard]] std::string as_json(const run_result& run, bool for_the_page = false);
 
 /// One self-contained page.
 [[nodiscard]] std::string as_html(const run_result& run);

@@ -28,7 +28,7 @@ std::string as_page(const run_result& run) {
     constexpr std::string_view mark = "/*run*/";
     const std::size_t at = page.find(mark);
     std::string s{page.substr(0, at)};
-    for (const char c : as_json(run, false)) {  // "</script" and "<!--" would end the element
+    for (const char c : as_json(run, true)) {  // "</script" and "<!--" would end the element
         if (c == '<') {
             s += "\\u003c";
         } else {

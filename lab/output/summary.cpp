@@ -43,6 +43,61 @@ tally count_verdicts(const run_result& run) {
     return t;
 }
 
+namespace {
+
+/// A case in which cairn's row is worse than the best peer by `distance`.
+struct lost_case {
+    const case_result* c = nullptr;
+    const experiment_result* where = nullptr;
+    double distance = 1;
+};
+
+lost_case worst_of(const run_result& run) {
+    lost_case worst;
+    for (const experiment_result& e : run.experiments) {
+        for (const case_result& c : e.cases) {
+            const contender_result* mine = cairn_row(c);
+            const contender_result* peer = best_row(c, kind::peer);
+            if (mine == nullptr || peer == nullptr || mine->best_peer_verdict != "slower") continue;
+            const double d = dearer(c, peer->figures.median, mine->figures.median);
+            if (worst.c == nullptr || d > worst.distance) worst = {&c, &e, d};
+        }
+    }
+    return worst;
+}
+
+/// Where not to take it.
+std::string sentence_of(const lost_case& worst) {
+    const case_result& c = *worst.c;
+    const contender_result* const mine = cairn_row(c);
+    const contender_result* const peer = best_row(c, kind::peer);
+    std::string s =
+        fmt::format("It is furthest behind in {} ({}): {} {}, {} {} ({} x).", worst.where->name,
+                    c.name, mine->name, with_unit(mine->figures.median, c.options.unit), peer->name,
+                    with_unit(peer->figures.median, c.options.unit), figure(worst.distance));
+    if (const std::string why = reason_of(c); !why.empty()) s += " Why: " + why;
+    return s;
+}
+
+std::string sureness_of(const run_result& run) {
+    unsigned rows = 0;
+    unsigned broken = 0;
+    for (const experiment_result& e : run.experiments) {
+        for (const case_result& c : e.cases) {
+            for (const contender_result& r : c.contenders) ++(r.counts() ? rows : broken);
+        }
+    }
+    return fmt::format(
+        "How sure that is: {} rows measured{}, a fixed loop varied by {} %{}; "
+        "a difference counts from {} % on, if every set of processes shows it.",
+        rows, broken != 0 ? fmt::format(", {} could not be", broken) : "",
+        figure(median_noise(run) * 100),
+        run.machine.virtual_machine ? " on this virtual machine" : "",
+        figure((run.full ? least_ratio_full : least_ratio_quick) * 100));
+}
+
+}  // namespace
+
 std::vector<std::string> verdict_of(const run_result& run) {
     std::vector<std::string> s;
     const tally t = count_verdicts(run);
@@ -54,55 +109,15 @@ std::vector<std::string> verdict_of(const run_result& run) {
                         "different in {} and worse in {}.",
                         t.better, t.all(), t.level, t.worse));
     }
-    const std::vector<choice> table = choosing(run);
-    for (const choice& c : table) {  // the two needs that most programs have come first in needs()
+    for (const choice& c : choosing(run)) {  // the two needs that most programs have come first
         if (s.size() < 3) s.push_back(sentence_of(c));
     }
-
-    // Where not to take it: the worst of the cases that are worse.
-    const case_result* worst = nullptr;
-    const experiment_result* where = nullptr;
-    double distance = 1;
-    for (const experiment_result& e : run.experiments) {
-        for (const case_result& c : e.cases) {
-            const contender_result* mine = cairn_row(c);
-            const contender_result* peer = best_row(c, kind::peer);
-            if (mine == nullptr || peer == nullptr || mine->best_peer_verdict != "slower") continue;
-            const double d = dearer(c, peer->figures.median, mine->figures.median);
-            if (worst == nullptr || d > distance) {
-                worst = &c;
-                where = &e;
-                distance = d;
-            }
-        }
+    if (const lost_case worst = worst_of(run); worst.c != nullptr) {
+        s.push_back(sentence_of(worst));
+    } else if (t.all() != 0) {
+        s.emplace_back("In no case is a peer better beyond the noise.");
     }
-    if (worst == nullptr) {
-        if (t.all() != 0) s.emplace_back("In no case is a peer better beyond the noise.");
-    } else {
-        const contender_result* mine = cairn_row(*worst);
-        const contender_result* peer = best_row(*worst, kind::peer);
-        s.push_back(fmt::format(
-            "It is furthest behind in {} ({}): {} {}, {} {} ({} x).", where->name, worst->name,
-            mine->name, with_unit(mine->figures.median, worst->options.unit), peer->name,
-            with_unit(peer->figures.median, worst->options.unit), figure(distance)));
-        if (const std::string why = reason_of(*worst); !why.empty()) s.back() += " Why: " + why;
-    }
-
-    unsigned rows = 0;
-    unsigned broken = 0;
-    for (const experiment_result& e : run.experiments) {
-        for (const case_result& c : e.cases) {
-            for (const contender_result& r : c.contenders) ++(r.counts() ? rows : broken);
-        }
-    }
-    s.push_back(
-        fmt::format("How sure that is: {} rows measured{}, a fixed loop varied by {} %{}; "
-                    "a difference counts from {} % on, "
-                    "if every set of processes shows it.",
-                    rows, broken != 0 ? fmt::format(", {} could not be", broken) : "",
-                    figure(median_noise(run) * 100),
-                    run.machine.virtual_machine ? " on this virtual machine" : "",
-                    figure((run.full ? least_ratio_full : least_ratio_quick) * 100)));
+    s.push_back(sureness_of(run));
     return s;
 }
 
@@ -156,38 +171,7 @@ std::string mean_and_worst(const choice& c) {
     return figure(c.mean) + " x" + (c.cases.size() == 1 ? "" : ", " + figure(c.worst) + " x");
 }
 
-std::string table_of(const std::vector<choice>& table) {
-    if (table.empty()) return {};
-    std::size_t need_width = 4;
-    std::size_t take_width = 4;
-    for (const choice& c : table) {
-        need_width = std::max(need_width, c.need.size());
-        take_width = std::max(take_width, c.take.size());
-    }
-    std::string s =
-        "\nwhat to take, by all cases that the need covers; mean (geometric) and worst: the best "
-        "peer's "
-        "cost\nover cairn's, case by case, above 1 is better than every peer, no difference is 1\n";
-    s += fmt::format("  {:{}}  {:{}}  {:>5}  {:>24}  {}\n", "need", need_width, "cairn's",
-                     take_width, "cases", "costs", "mean, worst");
-    for (const choice& c : table) {
-        s += fmt::format("  {:{}}  {:{}}  {:>5}  {:>24}  {}\n", c.need, need_width, c.take,
-                         take_width, c.cases.size(), range_of(c),
-                         c.cases.front().peer.empty() ? "-" : mean_and_worst(c));
-        if (const std::string advice = advice_of(c); !advice.empty()) s += "      " + advice + "\n";
-    }
-    return s;
-}
-
 }  // namespace
-
-std::string summary_as_text(const run_result& run) {
-    std::string s;
-    s += table_of(choosing(run));
-    s += "\nverdict\n";
-    for (const std::string& sentence : verdict_of(run)) s += "  " + sentence + "\n";
-    return s;
-}
 
 namespace {
 
@@ -196,6 +180,32 @@ std::string cell(std::string text) {
         text.insert(at, "\\");
     }
     return text;
+}
+
+std::string figures_as_markdown(const experiment_result& e) {
+    if (e.cases.empty()) return {};
+    std::string s =
+        "\n<details><summary>figures</summary>\n\n| case | contender | kind | median | 95 % "
+        "interval | unit | to limit | to best peer | published |\n"
+        "|---|---|---|---:|---|---|---:|---:|---:|\n";
+    for (const case_result& c : e.cases) {
+        for (const contender_result& r : c.contenders) {
+            if (!r.counts()) {
+                s += fmt::format("| {} | {} | {} | {}: {} | | | | | |\n", cell(c.name),
+                                 cell(r.name), name_of(r.kind), name_of(r.status), cell(r.note));
+                continue;
+            }
+            s += fmt::format("| {} | {} | {} | {} | {} | {} | {} | {} | {} |\n", cell(c.name),
+                             cell(r.name), name_of(r.kind), figure(r.figures.median),
+                             r.figures.samples > 1
+                                 ? figure(r.figures.ci_low) + " to " + figure(r.figures.ci_high)
+                                 : "",
+                             c.options.unit, r.ratio_to_limit ? figure(*r.ratio_to_limit) : "",
+                             r.ratio_to_best_peer ? figure(*r.ratio_to_best_peer) : "",
+                             cell(published(c, r)));
+        }
+    }
+    return s + "\n</details>\n";
 }
 
 }  // namespace
@@ -226,29 +236,7 @@ std::string as_markdown(const run_result& run) {
                 s += fmt::format("\nWhy {} is ahead in {}: {}\n", c.best_peer, c.name, why);
             }
         }
-        if (e.cases.empty()) continue;
-        s += "\n<details><summary>figures</summary>\n\n| case | contender | kind | median | 95 % "
-             "interval | unit | to limit | to best peer | published |\n"
-             "|---|---|---|---:|---|---|---:|---:|---:|\n";
-        for (const case_result& c : e.cases) {
-            for (const contender_result& r : c.contenders) {
-                if (!r.counts()) {
-                    s +=
-                        fmt::format("| {} | {} | {} | {}: {} | | | | | |\n", cell(c.name),
-                                    cell(r.name), name_of(r.kind), name_of(r.status), cell(r.note));
-                    continue;
-                }
-                s += fmt::format("| {} | {} | {} | {} | {} | {} | {} | {} | {} |\n", cell(c.name),
-                                 cell(r.name), name_of(r.kind), figure(r.figures.median),
-                                 r.figures.samples > 1
-                                     ? figure(r.figures.ci_low) + " to " + figure(r.figures.ci_high)
-                                     : "",
-                                 c.options.unit, r.ratio_to_limit ? figure(*r.ratio_to_limit) : "",
-                                 r.ratio_to_best_peer ? figure(*r.ratio_to_best_peer) : "",
-                                 cell(published(c, r)));
-            }
-        }
-        s += "\n</details>\n";
+        s += figures_as_markdown(e);
     }
     return s;
 }

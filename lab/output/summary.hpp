@@ -26,9 +26,6 @@ struct tally {
 /// What to take from an experiment: its own words, or a sentence made from its rows.
 [[nodiscard]] std::string take_of(const experiment_result& e);
 
-/// The choosing table and the verdict for a terminal.
-[[nodiscard]] std::string summary_as_text(const run_result& run);
-
 /// The run as Markdown: verdict, choosing table, one table an experiment.
 [[nodiscard]] std::string as_markdown(const run_result& run);
 

@@ -2,9 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
 
 #include "lab/harness/registry.hpp"
 #include "lab/output/output.hpp"
+#include "lab/output/report_json.hpp"
 #include "lab/output/summary.hpp"
 
 namespace lab {
@@ -70,8 +74,6 @@ std::string words_of(const published_figure& p) {
 
 namespace {
 
-std::string ratio(const std::optional<double>& r) { return r ? figure(*r) + " x" : ""; }
-
 std::string bar(double share) {  // of 10 characters
     const int eighths = static_cast<int>(std::lround(std::clamp(share, 0.0, 1.0) * 80));
     static const char* const partial[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
@@ -82,22 +84,6 @@ std::string bar(double share) {  // of 10 characters
 
 std::string padded(const std::string& s, std::size_t width) {
     return s.size() >= width ? s : s + std::string(width - s.size(), ' ');
-}
-
-/// The seed's mean, standard deviation, median, least and most below ours, as far as it prints them.
-std::string published_spread(const contender_result& r, std::size_t width) {
-    const auto published = [&](const char* of) {
-        for (const published_figure& p : r.published) {
-            if (p.of == of) return figure(p.value);
-        }
-        return std::string{};
-    };
-    if (published("stddev").empty()) return {};
-    std::string s = fmt::format("  {}  {:>9} {:>9} {:>9} {:>9} {:>9}", padded("  published", width),
-                                published("mean"), published("stddev"), published("median"),
-                                published("min"), published("max"));
-    while (s.back() == ' ') s.pop_back();
-    return s + '\n';
 }
 
 std::string cache_words(const machine_facts& m) {
@@ -143,84 +129,162 @@ std::string heading(const run_result& run) {
     return s;
 }
 
-std::string as_text(const experiment_result& e, unsigned columns) {
-    std::string s = fmt::format("\n{}: {}\n", e.name, e.question);
-    if (!e.error.empty()) return s + "  not run: " + e.error + "\n";
-    for (const case_result& c : e.cases) {
-        s += fmt::format("\n  {} [{}, {} is better", c.name, c.options.unit,
-                         c.options.better == better::lower ? "lower" : "higher");
-        if (c.noise > 0) s += fmt::format(", noise floor {:.1f} %", c.noise * 100);
-        if (const double least = c.options.least_difference; least > 0) {
-            s += fmt::format(", nearer than {} is no difference", figure(least));
+namespace {
+
+bool counts(const json& row) { return row.at("status") == "ok" && row.at("median").is_number(); }
+
+std::string number(const json& row, const char* key) {
+    return row.at(key).is_number() ? figure(row.at(key).get<double>()) : "";
+}
+
+std::string ratio(const json& row, const char* key) {
+    return row.at(key).is_number() ? number(row, key) + " x" : "";
+}
+
+std::string first_word(const std::string& s) { return s.substr(0, s.find_first_of(" ,/")); }
+
+/// The figure of a seed in the table, with its unit where the case has another.
+std::string published(const json& c, const json& row) {
+    if (!row.at("published").is_number()) return {};
+    const std::string unit = first_word(row.at("published_note"));
+    return number(row, "published") + (unit == first_word(c.at("unit")) ? "" : " " + unit);
+}
+
+/// A case and its rows, best first; those that measured nothing come last.
+struct ranked_case {
+    explicit ranked_case(const json& one) : all{&one} {
+        for (const json& row : one.at("contenders")) {
+            rows.push_back(&row);
+            width = std::max(width, row.at("name").get_ref<const std::string&>().size());
+            if (counts(row)) largest = std::max(largest, row.at("median").get<double>());
         }
-        s += "]\n";
-        std::size_t width = 12;
-        double largest = 0;
-        for (const contender_result& r : c.contenders) {
-            width = std::max(width, r.name.size());
-            if (r.counts()) largest = std::max(largest, r.figures.median);
-        }
-        s += fmt::format("  {}  {:8} {:>9} {:>9} {:>19} {:>8} {:>10} {:>12}\n",
-                         padded("contender", width), "kind", "median", "min", "95 % interval",
-                         "to limit", "best peer", "published");
-        std::vector<const contender_result*> sorted;
-        for (const contender_result& r : c.contenders) sorted.push_back(&r);
-        std::stable_sort(sorted.begin(), sorted.end(), [&](auto* a, auto* b) {
-            if (a->counts() != b->counts()) return a->counts();
-            return c.options.better == better::lower ? a->figures.median < b->figures.median
-                                                     : a->figures.median > b->figures.median;
+        const bool lower = one.at("better") == "lower";
+        std::ranges::stable_sort(rows, [lower](const json* a, const json* b) {
+            if (counts(*a) != counts(*b)) return counts(*a);
+            if (!counts(*a)) return false;
+            const double x = a->at("median"), y = b->at("median");
+            return lower ? x < y : x > y;
         });
-        for (const contender_result* r : sorted) {
-            if (!r->counts()) {
-                s += fmt::format("  {}  {:8} {}: {}\n", padded(r->name, width), name_of(r->kind),
-                                 name_of(r->status), r->note);
-                continue;
-            }
-            const std::string interval =
-                r->figures.samples > 1
-                    ? fmt::format("{} .. {}", figure(r->figures.ci_low), figure(r->figures.ci_high))
-                    : "";
-            s += fmt::format("  {}  {:8} {:>9} {:>9} {:>19} {:>8} {:>10} {:>12}",
-                             padded(r->name, width), name_of(r->kind), figure(r->figures.median),
-                             figure(r->figures.min), interval, ratio(r->ratio_to_limit),
-                             ratio(r->ratio_to_best_peer), published(c, *r));
-            if (columns >= width + 99 && largest > 0) s += "  " + bar(r->figures.median / largest);
-            while (s.back() == ' ') s.pop_back();
-            s += '\n';
-        }
-        if (c.options.show_spread) {
-            s += fmt::format("\n  {}  {:>9} {:>9} {:>9} {:>9} {:>9} {:>8}\n",
-                             padded("the same", width), "mean", "stddev", "median", "min", "max",
-                             "samples");
-            for (const contender_result* r : sorted) {
-                if (!r->counts()) continue;
-                const summary& f = r->figures;
-                s += fmt::format("  {}  {:>9} {:>9} {:>9} {:>9} {:>9} {:>8}\n",
-                                 padded(r->name, width), figure(f.mean), figure(f.stddev),
-                                 figure(f.median), figure(f.min), figure(f.max), f.samples);
-                s += published_spread(*r, width);
-            }
-        }
-        std::vector<std::string> remarks;
-        for (const contender_result& r : c.contenders) {
-            if (!r.counts()) continue;
-            for (std::size_t i = 0; i != r.published.size(); ++i) {
-                const published_figure& p = r.published[i];
-                remarks.push_back(i == 0 ? "published: " + words_of(p)
-                                         : fmt::format("published, too: {}: {} {}", r.name,
-                                                       figure(p.value), words_of(p)));
-            }
-            if (!r.note.empty()) remarks.push_back(r.name + ": " + r.note);
-        }
-        std::sort(remarks.begin(), remarks.end());
-        remarks.erase(std::unique(remarks.begin(), remarks.end()), remarks.end());
-        for (const std::string& remark : remarks) s += "    " + remark + "\n";
-        if (const std::string why = reason_of(c); !why.empty()) {
-            s += fmt::format("    why {} is ahead: {}\n", c.best_peer, why);
-        }
     }
-    if (const std::string take = take_of(e); !take.empty()) s += "\n  " + take + "\n";
+    const json* all;
+    std::vector<const json*> rows;
+    std::size_t width = 12;
+    double largest = 0;
+};
+
+std::string head_of(const ranked_case& c) {
+    const json& j = *c.all;
+    std::string s = fmt::format("\n  {} [{}, {} is better", j.at("name").get<std::string>(),
+                                j.at("unit").get<std::string>(), j.at("better").get<std::string>());
+    if (const double noise = j.at("noise"); noise > 0) {
+        s += fmt::format(", noise floor {:.1f} %", noise * 100);
+    }
+    if (const double least = j.at("least_difference"); least > 0) {
+        s += fmt::format(", nearer than {} is no difference", figure(least));
+    }
+    return s + fmt::format("]\n  {}  {:8} {:>9} {:>9} {:>19} {:>8} {:>10} {:>12}\n",
+                           padded("contender", c.width), "kind", "median", "min", "95 % interval",
+                           "to limit", "best peer", "published");
+}
+
+std::string row_of(const ranked_case& c, const json& r, unsigned columns) {
+    const std::string name = padded(r.at("name"), c.width);
+    const std::string kind = r.at("kind");
+    if (!counts(r)) {
+        return fmt::format("  {}  {:8} {}: {}\n", name, kind, r.at("status").get<std::string>(),
+                           r.at("note").get<std::string>());
+    }
+    const std::string interval =
+        r.at("samples") > 1 ? number(r, "ci_low") + " .. " + number(r, "ci_high") : "";
+    std::string s =
+        fmt::format("  {}  {:8} {:>9} {:>9} {:>19} {:>8} {:>10} {:>12}", name, kind,
+                    number(r, "median"), number(r, "min"), interval, ratio(r, "ratio_to_limit"),
+                    ratio(r, "ratio_to_best_peer"), published(*c.all, r));
+    if (columns >= c.width + 99 && c.largest > 0) {
+        s += "  " + bar(r.at("median").get<double>() / c.largest);
+    }
+    while (s.back() == ' ') s.pop_back();
+    return s + '\n';
+}
+
+json published_figures(const json& row) {
+    return row.contains("published_figures") ? row.at("published_figures") : json::array();
+}
+
+/// The seed's mean, standard deviation, median, least and most below ours, as far as it prints them.
+std::string published_spread(const json& row, std::size_t width) {
+    std::map<std::string, std::string> published;
+    for (const json& p : published_figures(row)) published.emplace(p.at("of"), number(p, "value"));
+    if (!published.contains("stddev")) return {};
+    std::string s = fmt::format("  {}  {:>9} {:>9} {:>9} {:>9} {:>9}", padded("  published", width),
+                                published["mean"], published["stddev"], published["median"],
+                                published["min"], published["max"]);
+    while (s.back() == ' ') s.pop_back();
+    return s + '\n';
+}
+
+std::string spread_of(const ranked_case& c) {
+    std::string s =
+        fmt::format("\n  {}  {:>9} {:>9} {:>9} {:>9} {:>9} {:>8}\n", padded("the same", c.width),
+                    "mean", "stddev", "median", "min", "max", "samples");
+    for (const json* r : c.rows) {
+        if (!counts(*r)) continue;
+        s += fmt::format("  {}  {:>9} {:>9} {:>9} {:>9} {:>9} {:>8}\n",
+                         padded(r->at("name"), c.width), number(*r, "mean"), number(*r, "stddev"),
+                         number(*r, "median"), number(*r, "min"), number(*r, "max"),
+                         r->at("samples").get<std::size_t>());
+        s += published_spread(*r, c.width);
+    }
     return s;
+}
+
+std::string remarks_of(const json& c) {
+    std::set<std::string> remarks;
+    for (const json& r : c.at("contenders")) {
+        if (!counts(r)) continue;
+        const std::string name = r.at("name");
+        if (const std::string note = r.at("published_note"); !note.empty()) {
+            remarks.insert("published: " + note);
+        }
+        const json figures = published_figures(r);
+        for (std::size_t i = 1; i < figures.size(); ++i) {
+            const published_figure p{figures[i].at("value"), figures[i].at("unit"),
+                                     figures[i].at("source"), figures[i].at("of")};
+            remarks.insert(
+                fmt::format("published, too: {}: {} {}", name, figure(p.value), words_of(p)));
+        }
+        if (const std::string note = r.at("note"); !note.empty())
+            remarks.insert(name + ": " + note);
+    }
+    std::string s;
+    for (const std::string& remark : remarks) s += "    " + remark + "\n";
+    if (const std::string why = c.at("reason"); !why.empty()) {
+        s += fmt::format("    why {} is ahead: {}\n", c.at("best_peer").get<std::string>(), why);
+    }
+    return s;
+}
+
+}  // namespace
+
+std::string tables_of(const json& e, unsigned columns) {
+    std::string s = fmt::format("\n{}: {}\n", e.at("name").get<std::string>(),
+                                e.at("question").get<std::string>());
+    if (const std::string error = e.at("error"); !error.empty()) {
+        return s + "  not run: " + error + "\n";
+    }
+    for (const json& one : e.at("cases")) {
+        const ranked_case c{one};
+        s += head_of(c);
+        for (const json* r : c.rows) s += row_of(c, *r, columns);
+        if (one.at("show_spread").get<bool>()) s += spread_of(c);
+        s += remarks_of(one);
+    }
+    if (const std::string take = e.at("take"); !take.empty()) s += "\n  " + take + "\n";
+    return s;
+}
+
+std::string as_text(const experiment_result& e, unsigned columns) {
+    return tables_of(json_of(e), columns);
 }
 
 }  // namespace lab

@@ -163,6 +163,11 @@ void keep_freed_memory() noexcept {
     ::mallopt(M_TRIM_THRESHOLD, 1 << 30);
 }
 
+void return_freed_memory() noexcept {
+    ::mallopt(M_MMAP_THRESHOLD, 1 << 14);
+    ::mallopt(M_TRIM_THRESHOLD, 0);
+}
+
 // ---- the terminal and its user ------------------------------------------------------------------
 
 void prepare_standard_files() {

@@ -70,6 +70,9 @@ void ask_for_large_blocks_anew() noexcept;
 /// set: by these one store of `showdown` had 77 fresh pages in every repetition of set 2, and
 /// another none. Where that cannot be said, nothing is done.
 void keep_freed_memory() noexcept;
+/// The opposite: arrays come from new pages of the system and go back to it, so every page of one is
+/// touched for the first time. (Windows: as the system does it.)
+void return_freed_memory() noexcept;
 
 /// Pages that this thread owns.
 class page_range {

@@ -153,6 +153,7 @@ std::size_t resident_bytes() noexcept { return memory_counters().WorkingSetSize;
 void give_back_freed_memory() noexcept { ::_heapmin(); }
 void ask_for_large_blocks_anew() noexcept {}
 void keep_freed_memory() noexcept {}
+void return_freed_memory() noexcept {}
 
 // ---- a word that threads sleep on ---------------------------------------------------------------
 

@@ -14,6 +14,7 @@ export interface Contender {
   ratio_to_limit: number | null; ratio_to_best_peer: number | null;
   published: number | null; published_note: string; published_figures?: PublishedFigure[];
   verdict: Verdict; series?: Series[];
+  family?: string; ratio_to_cairn?: number | null; cairn_verdict?: Verdict;
 }
 
 export interface Case {
@@ -22,7 +23,7 @@ export interface Case {
 }
 
 export interface Experiment {
-  name: string; question: string; complete: boolean; error: string; seconds: number;
+  name: string; question: string; background?: boolean; complete: boolean; error: string; seconds: number;
   how?: string; take?: string; cases: Case[];
 }
 
@@ -47,7 +48,7 @@ export interface Run {
   };
   peers: { name: string; present: boolean; detail: string }[];
   errors: string[];
-  verdict?: string[]; choosing?: Choice[];
+  verdict?: string[]; choosing?: Choice[]; asked?: { question: string; experiment: string }[];
   experiments: Experiment[];
 }
 
@@ -85,3 +86,23 @@ export function ranked(c: Case): Contender[] {
 /** What the anchor of a case is called: "#frame/mixed-8-256-b". */
 export const anchor = (experiment: string, name = ""): string =>
   name === "" ? experiment : experiment + "/" + name.toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^-|-$/g, "");
+
+/** One case in which cairn and a peer stand; a ratio above 1: the peer costs more. */
+export interface Meeting { experiment: string; case: Case; mine: Contender; other: Contender; ratio: number; verdict: Verdict }
+
+/** Every family of peers ("mimalloc"), with all cases in which it meets cairn, the best for cairn first. */
+export function rivalries(run: Run): Map<string, Meeting[]> {
+  const all = new Map<string, Meeting[]>();
+  for (const x of run.experiments) for (const c of x.cases) {
+    const mine = best(c, "cairn");
+    const nearest = new Map<string, Meeting>();
+    for (const r of c.contenders) {
+      if (!mine || !counts(r) || !r.family || typeof r.ratio_to_cairn !== "number") continue;
+      const before = nearest.get(r.family);
+      if (!before || r.ratio_to_cairn < before.ratio) nearest.set(r.family, { experiment: x.name, case: c, mine, other: r, ratio: r.ratio_to_cairn, verdict: r.cairn_verdict ?? "" });
+    }
+    for (const [family, m] of nearest) all.set(family, [...(all.get(family) ?? []), m]);
+  }
+  for (const meetings of all.values()) meetings.sort((a, b) => b.ratio - a.ratio);
+  return new Map([...all].sort(([, a], [, b]) => b.length - a.length));
+}

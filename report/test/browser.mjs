@@ -82,8 +82,9 @@ export class Browser {
         for (let i = 0; i < 400 && !(await run("document.documentElement.dataset.drawn ?? ''")); ++i) await new Promise(r => setTimeout(r, 25));
       },
       async key(text) {
-        const named = { Tab: 9, Escape: 27, End: 35, Home: 36, ArrowLeft: 37, ArrowUp: 38, ArrowRight: 39, ArrowDown: 40 }[text];
-        for (const type of ["keyDown", "keyUp"]) await send("Input.dispatchKeyEvent", { type: named && type === "keyDown" ? "rawKeyDown" : type, key: text, code: named ? text : undefined, windowsVirtualKeyCode: named, text: type === "keyDown" && !named ? text : undefined });
+        const named = { Enter: 13, Tab: 9, Escape: 27, End: 35, Home: 36, ArrowLeft: 37, ArrowUp: 38, ArrowRight: 39, ArrowDown: 40 }[text];
+        const typed = text === "Enter" ? "\r" : named ? undefined : text;
+        for (const type of [typed ? "keyDown" : "rawKeyDown", "keyUp"]) await send("Input.dispatchKeyEvent", { type, key: text, code: named ? text : undefined, windowsVirtualKeyCode: named, text: type === "keyDown" ? typed : undefined });
       },
       async pointer(x, y) { await send("Input.dispatchMouseEvent", { type: "mouseMoved", x, y }); },
       async screenshot({ whole = false } = {}) {

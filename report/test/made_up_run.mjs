@@ -3,7 +3,8 @@
 // colours. Figures are made up.
 const row = (name, kind, median, more = {}) => ({
   name, kind, median, min: median * 0.97, max: median * 1.2, mean: median, stddev: 0.1, samples: 15, ci_low: median * 0.98, ci_high: median * 1.03,
-  ratio_to_limit: 1.1, ratio_to_best_peer: 0.5, published: null, published_note: "", note: "", status: "ok", verdict: kind === "cairn" ? "faster" : "", ...more,
+  ratio_to_limit: 1.1, ratio_to_best_peer: 0.5, published: null, published_note: "", note: "", status: "ok", verdict: kind === "cairn" ? "faster" : "",
+  ...(kind === "peer" ? { family: name.split(/[ ,<(]|::/)[0], ratio_to_cairn: median / 3, cairn_verdict: median > 3 ? "faster" : "slower" } : {}), ...more,
 });
 const failed = (name, status, note) => ({ ...row(name, "peer", 1), median: null, min: null, max: null, samples: 0, ci_low: null, ci_high: null, ratio_to_limit: null, ratio_to_best_peer: null, status, note });
 const a_case = (name, contenders, more = {}) => ({ name, unit: "ns/op", better: "lower", noise: 0.02, limit: "bump", best_peer: "glibc", best_cairn: contenders.find(c => c.kind === "cairn")?.name ?? "", contenders, ...more });
@@ -33,7 +34,13 @@ export const run = {
       cases: [judged("tail", "late", 4, "glibc", 2, "slower")] },
     { need: "no peer", take: "cairn::x", advice: "take", words: "", range: "1.00 bytes", mean: 1, worst: 1, worst_case: 0, better: 0, level: 0, worse: 0, rival: "", rival_ratio: 1, cases: [{ ...judged("tail", "late", 1, "", 0, "", "bytes"), ratio: 1 }] },
   ],
+  asked: [{ question: "What does the checked build cost?", experiment: "builds" }, { question: "Is SoA worth it where a loop reads few of the fields?", experiment: "aos-soa" }],
   experiments: [
+    experiment("threads", "What do threads pay?", [a_case("2 threads, jobs", [row("cairn::concurrent_pool", "cairn", 3), row("mimalloc", "peer", 9), row("mimalloc heap", "peer", 6)]), a_case("1 thread", [row("cairn::pool", "cairn", 3), row("mimalloc", "peer", 2)])]),
+    experiment("showdown", "Who stores objects best?", [a_case("churn", [row("cairn::slot_map", "cairn", 3), row("EnTT registry", "peer", 30)])]),
+    experiment("builds", "What does an operation cost in the builds that people work in?", [a_case("pool pair", [row("cairn::pool, asserts", "cairn", 3), row("cairn::pool, no asserts", "limit", 1)])], { take: "With asserts, at -O2, of the time without: pool pair 3.00 x." }),
+    experiment("aos-soa", "What does the layout of particles cost?", [a_case("20 fields, 3 read", [row("cairn::table soa", "cairn", 1), row("std::vector", "peer", 12)])], { take: "With 20 fields of which a loop reads 3, soa takes 1.00 ns a row, structs 12.0." }),
+    experiment("matrix", "What does the order of two loops cost?", [a_case("2000 x 1900", [row("rows", "baseline", 1)])], { background: true }),
     experiment("frame", "What does a frame cost?", [
       a_case("mixed 8..256 b", [row("cairn::arena", "cairn", 2.1, { published: 12.6, published_note: "cycles, thesis table 6.1" }), row("bump", "limit", 1.9), row("glibc", "peer", 21), row("naive <list>", "baseline", 900, { note: "a seed's & design" }), failed("crasher", "failed", "crashed (SIGSEGV)")]),
       a_case("calls", [row("cairn::arena", "cairn", 0), row("glibc", "peer", 24), row("other", "peer", 0.1)], { unit: "calls/frame" }),

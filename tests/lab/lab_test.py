@@ -144,11 +144,11 @@ check(not re.search(r"""(src|href)=['"]?https?:|url\(['"]?https?:|@import|import
 
 # ---- verdict, Markdown, comparison ----------------------------------------------------------------
 written = report("c.json")
-check(1 <= len(written["verdict"]) <= 5 and "verdict" in out, "a run ends with a verdict of at most five sentences")
+check(1 <= len(written["verdict"]) <= 5 and written["verdict"][0] in out, "a run ends with a verdict of at most five sentences")
 line = written["choosing"][0]
 check(len(written["choosing"]) == 1 and line["need"].startswith("a growing phase") and len(line["cases"]) == 1
       and line["rival"] in {r["name"] for r in rows} and line["advice"] in ("take", "tie", "depends", "peer")
-      and line["words"] in out and line["need"] in out, "the need that was measured has its line, in the JSON and in the terminal", line)
+      and line["take"] in out and line["need"] in out, "the need that was measured has its line, in the JSON and in the terminal", line)
 code, out, err = run("lab", "--compare", "c.json", "c.json")
 check(code == 0 and " 0 better, 0 worse" in out and "0 of" in out, "a run differs in nothing from itself", out + err)
 slower = json.loads((folder / "c.json").read_text())
@@ -211,6 +211,25 @@ check(rows["peer"]["published_note"] == "cycles/op, nowhere" and "published_figu
       [{"value": 4.2, "unit": "cycles/op", "of": "median", "source": "nowhere"}, {"value": 9, "unit": "us/op", "of": "max", "source": "elsewhere"}]
       and "published, too: peer: 9.00 us/op, max, elsewhere" in out, "a row has every published figure, with its operation and what it stands beside")
 check(all(c["ways"] >= 0 and c["inclusive"] in (True, False, None) for c in report("d.json")["machine"]["caches"]), "caches say how many ways they have, and whether they are inclusive")
+
+# ---- a run that is over, shown again ---------------------------------------------------------------
+live = out
+code, out, err = run("lab", "--show", "d.json", "--tables", program=misbehaviour)
+tables = out[out.find("\nbad: "):].split("\n\ncompare with")[0].rsplit("  Of 1 case", 1)[0]
+check(code == 0 and "does nothing       peer     suspect" in tables and tables in live, "--show --tables prints what the run printed", out)
+code, out, err = run("lab", "--show", "d.json", program=misbehaviour)
+check(code == 0 and len(out.splitlines()) <= 50 and "compare with" in out and "--show d.json --against peer" in out and "contender" not in out,
+      "--show alone is one screen: the verdict and whom to compare with", out)
+code, out, err = run("lab", "--show", "d.json", "--against", "PEER", program=misbehaviour)
+check(code == 0 and out.startswith("cairn against peer: 1 case: cairn better in 1") and "bad: rows" in out, "--against shows every case beside one", out)
+for words in (["--show", "d.json", "--against", "nobody"], ["--show", "nosuch.json"], ["--show", "d.html"], ["--show", "."], ["--show", "d.json", "good"], ["--show", "d.json", "--full"]):
+    code, out, err = run("lab", *words, program=misbehaviour)
+    check(code == 2 and one_sentence(err), f"'{' '.join(words)}' is refused with one sentence", err)
+for damage in ("experiments", "machine"):
+    (folder / "h.json").write_text(json.dumps({**report("d.json"), damage: 7}))
+    code, out, err = run("lab", "--show", "h.json", program=misbehaviour)
+    check(code == 2 and one_sentence(err), f"a report whose {damage} are damaged is refused with one sentence", err)
+out = live
 
 cases = {c["name"]: c for c in written["good"]["cases"]}
 value = {r["name"]: r for r in cases["value"]["contenders"]}

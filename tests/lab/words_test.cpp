@@ -6,6 +6,7 @@
 
 #include "lab/families/latency_tail.hpp"
 #include "lab/harness/hardware_counters.hpp"
+#include "lab/harness/message.hpp"
 #include "lab/harness/statistics.hpp"
 #include "lab/parser/lists.hpp"
 #include "lab/parser/parser.hpp"
@@ -244,7 +245,41 @@ void counter_promises() {
 
 }  // namespace
 
+namespace {
+
+// A process that is killed while it writes leaves the first bytes of a message. (Where a missing
+// field was read as 0, 0 stood in the table.)
+void message_promises() {
+    const lab::message whole{lab::message::kind::sample,
+                             "",
+                             {.elapsed_ns = 81.5,
+                              .operations = 64,
+                              .checksum = ~std::uint64_t{0},
+                              .has_value = true,
+                              .value = -0.25,
+                              .extras = {{"footprint", 1.5}},
+                              .plots = {{"a", "x", "y", {{1, 2}, {3, 4}}}}}};
+    const lab::message_bytes bytes = lab::bytes_of(whole);
+    const lab::outcome read = lab::message_of(bytes).result;
+    check(read.elapsed_ns == 81.5 && read.operations == 64 && read.checksum == ~std::uint64_t{0} &&
+              read.has_value && read.value == -0.25 && read.extras == whole.result.extras &&
+              read.plots.size() == 1 && read.plots[0].points == whole.result.plots[0].points,
+          "a message says all that it was told");
+    for (std::size_t size = 0; size != bytes.size(); ++size) {
+        const lab::message m = lab::message_of({bytes.begin(), bytes.begin() + size});
+        check(m.is == lab::message::kind::cut && m.why.find("cut") != std::string::npos,
+              "a message that ends after " + std::to_string(size) + " bytes is cut");
+    }
+    lab::message_bytes longer = bytes;
+    longer.push_back(0);
+    check(lab::message_of(longer).is == lab::message::kind::cut, "what follows is no message");
+    check(lab::message_of({0xa0}).is == lab::message::kind::cut, "no field is left out");
+}
+
+}  // namespace
+
 int main() {
+    message_promises();
     parser_promises();
     statistics_promises();
     verdict_promises();

@@ -56,12 +56,10 @@ inline case_result made_up(const char* name, const std::vector<figure_of>& rows,
         c.best_peer = peer->name;
         for (contender_result& r : c.contenders) {
             if (r.kind != ours || !c.options.compares) continue;
-            const verdict v = verdict_between(c, r, *peer);
-            r.best_peer_verdict = v == verdict::faster   ? "faster"
-                                  : v == verdict::slower ? "slower"
-                                                         : "no difference";
+            r.best_peer_verdict = name_of(verdict_between(c, r, *peer));
         }
     }
+    compare_with_cairn(c);
     return c;
 }
 

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "lab/output/report_json.hpp"
 #include "tests/lab/choosing/made_up.hpp"
 
 namespace choosing_tests {
@@ -32,7 +33,8 @@ void furthest_behind() {
     check(verdict_of(run).size() <= 5, "in five sentences at most");
     check(holds(as_text(run.experiments[0], 80), "why boost is ahead: what Boost does\n"),
           "the table in the terminal says it", as_text(run.experiments[0], 80));
-    check(holds(as_html(run), "Why malloc is ahead: what all do"), "the plain page says it");
+    check(holds(as_html(run), "Why malloc is ahead in churn: what all do"),
+          "the plain page says it");
     check(holds(as_markdown(run), "\nWhy boost is ahead in pair: what Boost does\n"),
           "Markdown says it");
     run.experiments[0].cases.erase(run.experiments[0].cases.begin() + 2);
@@ -65,13 +67,26 @@ void reports() {
     const auto& cases = j.at("experiments")[0].at("cases");
     check(cases[0].at("reason") == "its head is renamed" && cases[1].at("reason") == "",
           "a case has its reason");
-    const std::string text = summary_as_text(run);
+    const auto on_page = nlohmann::json::parse(as_json(run, true)).at("choosing").at(0);
+    check(on_page.at("mean") == 1.41421 && on_page.at("figure") == 2 && line.at("mean") != 1.41421,
+          "the page has six digits of a figure, the file has all");
+    const std::string text = screen_of(json_of(run), "run.json");
     check(holds(text, "objects of one size, freed in any order") &&
-              holds(text, "1.41 x, 0.50 x\n") &&
-              holds(text,
-                    "\n      boost|pool costs 1.41 x over all 2 cases; cheaper all the same: "
-                    "boost|pool in pair 64 b (2.00 x)\n"),
-          "the terminal shows mean and worst, and the advice below", text);
+              holds(text, " 1.41 x  0.50 x\n") &&
+              holds(text, "every case: cairn lab --show run.json --against boost|pool"),
+          "the screen at the end has the needs, and says how to compare", text);
+    std::string beside;
+    check(against(json_of(run), "BOOST|pool", beside) &&
+              holds(beside, "2 cases: cairn better in 1, no different in 0, worse in 1\n") &&
+              beside.find("pool: random 64 b") < beside.find("pool: pair 64 b"),
+          "against one: every case, the best for cairn first", beside);
+    check(!against(json_of(run), "nobody", beside) &&
+              beside == "nobody is called 'nobody' in this run; there are: boost|pool",
+          "whom nobody measured is said in one sentence", beside);
+    check(family_of("mimalloc heap") == "mimalloc" && family_of("boost::pool") == "boost" &&
+              family_of("std::vector<particle>") == "std::vector" &&
+              family_of("std::pmr::monotonic") == "std::pmr",
+          "a row belongs to a family");
     check(holds(as_markdown(run),
                 "| objects of one size, freed in any order | `cairn::pool` | 2 | 2.00 ns/op | 1.41 "
                 "x, 0.50 x | "
