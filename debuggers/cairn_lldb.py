@@ -111,13 +111,17 @@ class Value:
 
     def children(self):
         """The fields and those of the base classes."""
-        bases = self.value.GetType().GetCanonicalType().GetNumberOfDirectBaseClasses()
+        type = self.value.GetType().GetCanonicalType()
+        # lldb leaves empty base classes out of the children: a base is known by its name.
+        bases = {type.GetDirectBaseClassAtIndex(i).GetName()
+                 for i in range(type.GetNumberOfDirectBaseClasses())}
         for i in range(self.value.GetNumChildren()):
-            child = Value(self.value.GetChildAtIndex(i), self.process)
-            if i < bases:
+            found = self.value.GetChildAtIndex(i)
+            child = Value(found, self.process)
+            if found.GetName() in bases:
                 yield from child.children()
             else:
-                yield self.value.GetChildAtIndex(i).GetName(), child
+                yield found.GetName(), child
 
 
 class Process:

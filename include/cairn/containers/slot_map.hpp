@@ -802,6 +802,7 @@ protected:
 
 private:
     struct waiting {
+        using other_array_expects_movable = void;  // the one of the rows: one sentence is enough
         value_type object;
         std::uint64_t fence;
     };

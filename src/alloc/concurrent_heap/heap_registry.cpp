@@ -61,7 +61,7 @@ void unlink(heap_cache& c) noexcept {
 }
 
 /// All stacks are empty, in their small places, with no limit.
-void clear_stacks(heap_cache& c, std::size_t size_max) noexcept {
+void clear_stacks(heap_cache& c, std::size_t largest) noexcept {
     auto** const memory = reinterpret_cast<void**>(&c);
     for (unsigned k = 0; k < heap_cache::class_count; ++k) {
         void** const at_first = memory + detail::cache_layout.at_first[k];
@@ -71,7 +71,7 @@ void clear_stacks(heap_cache& c, std::size_t size_max) noexcept {
         c.stacks[k].ceiling = at_first;
         c.limits[k] = 0;
     }
-    c.size_left = size_max;
+    c.size_left = largest;
     c.next_victim = 0;
 }
 
