@@ -103,6 +103,7 @@ if "plf_colony" in here:
 hive = folder / "my hive"
 hive.mkdir()
 check("no Debian package has it: make lab LAB='--peer plf_hive=FOLDER'" in ask(["plf_hive"]).get("plf_hive", ""), "a peer without a package is absent, and one line says how it is measured")
+check("|entt|" not in (folder / "needs/missing.txt").read_text(), "what no package has is not asked of the system's packages")
 check("has no plf_hive.h" in ask(["plf_hive"], f"plf_hive={hive}").get("plf_hive", ""), "a folder without the peer's header is named")
 (hive / "plf_hive.h").write_text(
     "#include <list>\nnamespace plf { template <class T> struct hive : std::list<T> { void reserve(unsigned long) {}\n"
