@@ -146,8 +146,6 @@ using cairn::column_list;
 using cairn::compaction_report;
 using cairn::components_of;
 using cairn::concurrent_heap;
-using cairn::concurrent_heap_options;
-using cairn::concurrent_heap_stats;
 using cairn::concurrent_object_pool;
 using cairn::concurrent_pool;
 using cairn::concurrent_pool_of;

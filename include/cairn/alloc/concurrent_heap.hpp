@@ -54,6 +54,8 @@
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 
+namespace detail {
+
 struct concurrent_heap_options {
     /// Bytes of free slots that one thread, or view, may have.
     std::size_t cache_size_max = std::size_t{1} << 20;
@@ -70,11 +72,14 @@ struct concurrent_heap_stats {
     std::size_t cache_count = 0;   // threads and views that have a cache now
 };
 
+}  // namespace detail
+
 /// Not movable. Ends with all its blocks; none need be freed before. A heap works in all modules
 /// of a program, as a concurrent_pool does, and ends before its own module is unloaded.
 class concurrent_heap {
 public:
-    using options = concurrent_heap_options;
+    using options = detail::concurrent_heap_options;
+    using stats_type = detail::concurrent_heap_stats;
 
     /// Takes no memory yet. Segments come from `upstream`, at multiples of 64 KiB, and only whole
     /// ones go back. Any thread may call it; one at a time, unless it is the system's.
@@ -171,7 +176,7 @@ public:
     [[nodiscard]] bool owns(const void* p) const noexcept;
 
     /// Beside other threads at work the figures are of slightly different moments.
-    [[nodiscard]] concurrent_heap_stats stats() const noexcept;
+    [[nodiscard]] stats_type stats() const noexcept;
     /// Checks every invariant. Requires: no other thread is in the heap.
     void validate() const noexcept;
 

@@ -59,9 +59,9 @@ using detail::unit_state;
 
 }  // namespace
 
-concurrent_heap_stats concurrent_heap::stats() const noexcept {
+concurrent_heap::stats_type concurrent_heap::stats() const noexcept {
     auto& self = const_cast<concurrent_heap&>(*this);
-    concurrent_heap_stats s;
+    stats_type s;
     const lock_scope held{home_->lock};
     s.cache_count = cache_count_;
     for (const cache* c = caches_; c != nullptr; c = c->next_of_heap) {
