@@ -202,14 +202,16 @@ def examples(built):
     index = ["# Examples\n", "One question each, and what it prints. All of them run as tests.\n"]
     nav = []
     for file in sorted(tracked("examples/*.cpp")):
-        stem = pathlib.PurePath(file).stem
+        stem = "_".join(pathlib.PurePath(file).with_suffix("").parts[1:])
         lines = (root / file).read_text().split("\n")
         words = []
         while lines and lines[0].startswith("//"):
             words.append(lines.pop(0)[2:].strip())
         program = next((p for p in (built / f"example_{stem}", built / stem) if p.exists()), None)
         output = "(not built)"
-        if program is None:
+        if program is None and file.startswith("examples/libraries/"):
+            output = "(not built: its library is not installed)"
+        elif program is None:
             wrong.append(f"{file}: {built} has no program of it")
         else:
             done = subprocess.run([program], text=True, capture_output=True, timeout=60)

@@ -282,39 +282,49 @@ class hooks {
     [[nodiscard]] static void* memory() noexcept { return &detail::named_memory<Memory>(); }
 
 public:
+    /// As context_hooks::malloc().
     [[nodiscard]] static void*(malloc)(std::size_t size) noexcept {
         return (in::malloc)(memory(), size);
     }
+    /// As context_hooks::calloc().
     [[nodiscard]] static void*(calloc)(std::size_t count, std::size_t size) noexcept {
         return (in::calloc)(memory(), count, size);
     }
+    /// As context_hooks::realloc().
     [[nodiscard]] static void*(realloc)(void* p, std::size_t size) noexcept
         requires can_omit_sizes
     {
         return (in::realloc)(memory(), p, size);
     }
+    /// As context_hooks::free().
     static void(free)(void* p) noexcept
         requires can_omit_sizes
     {
         (in::free)(memory(), p);
     }
+    /// As context_hooks::malloc_usable_size().
     [[nodiscard]] static std::size_t malloc_usable_size(void* p) noexcept
         requires can_omit_sizes
     {
         return in::malloc_usable_size(memory(), p);
     }
+    /// As context_hooks::aligned_alloc().
     [[nodiscard]] static void* aligned_alloc(std::size_t align, std::size_t size) noexcept {
         return in::aligned_alloc(memory(), align, size);
     }
+    /// As context_hooks::aligned_malloc().
     [[nodiscard]] static void* aligned_malloc(std::size_t size, std::size_t align) noexcept {
         return in::aligned_malloc(memory(), size, align);
     }
+    /// As context_hooks::free_sized().
     static void free_sized(void* p, std::size_t size) noexcept {
         in::free_sized(memory(), p, size);
     }
+    /// As context_hooks::free_aligned_sized().
     static void free_aligned_sized(void* p, std::size_t align, std::size_t size) noexcept {
         in::free_aligned_sized(memory(), p, align, size);
     }
+    /// As context_hooks::realloc_sized().
     [[nodiscard]] static void* realloc_sized(void* p, std::size_t old_size,
                                              std::size_t size) noexcept {
         return in::realloc_sized(memory(), p, old_size, size);
@@ -324,15 +334,19 @@ public:
     /// rapidjson::GenericDocument<rapidjson::UTF8<>,
     /// hooks<memory>::rapidjson, hooks<memory>::rapidjson>. It asks for 0 bytes and wants nullptr.
     struct rapidjson {
+        /// RapidJSON frees each block.
         static constexpr bool kNeedFree = true;
+        /// nullptr for 0 bytes.
         [[nodiscard]] void* Malloc(std::size_t size) noexcept {
             return size == 0 ? nullptr : (hooks::malloc)(size);
         }
+        /// Frees and returns nullptr for 0 bytes.
         [[nodiscard]] void* Realloc(void* p, std::size_t, std::size_t size) noexcept {
             if (size != 0) { return (hooks::realloc)(p, size); }
             Free(p);
             return nullptr;
         }
+        /// As hooks::free().
         static void Free(void* p) noexcept { (hooks::free)(p); }
         friend bool operator==(const rapidjson&, const rapidjson&) noexcept = default;
     };

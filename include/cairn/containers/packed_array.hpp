@@ -375,11 +375,11 @@ public:
 private:
     /// In members: T is complete there.
     static consteval void expect_movable() {
-        static_assert(
-            std::is_move_constructible_v<T> ||
-                requires { typename T::other_array_expects_movable; },
-            "rows move when others are erased; stable_slot_map keeps objects where they "
-            "are");
+        constexpr bool can_move = std::is_move_constructible_v<T> ||
+                                  requires { typename T::other_array_expects_movable; };
+        static_assert(can_move,
+                      "rows move when others are erased; stable_slot_map keeps objects "
+                      "where they are");
     }
     [[nodiscard]] static constexpr alignment storage_alignment() noexcept {
         return alignment{alignof(T) > cache_line_size ? alignof(T) : cache_line_size};

@@ -65,9 +65,9 @@ struct named_value {
 
 /// What a check may add to its sentence; each part may be absent.
 struct evidence {
-    misuse_kind kind = misuse_kind::unspecified;
-    const void* object = nullptr;   // whose promise was broken
-    const char* type = nullptr;     // of the object: "pool"
+    misuse_kind kind = misuse_kind::unspecified;  // what went wrong, for programs
+    const void* object = nullptr;                 // whose promise was broken
+    const char* type = nullptr;                   // of the object: "pool"
     const char* name = nullptr;     // of the object, where the user gave one: "enemies"
     std::source_location caller{};  // line() is 0 where the function does not carry it
     named_value values[3] = {};     // up to the first without a name

@@ -67,6 +67,7 @@ public:
     explicit memory_snapshot(allocator_ref upstream = system_memory()) noexcept
         : nodes_{upstream} {}
 
+    /// The nodes, in the order of their names.
     [[nodiscard]] const packed_array<memory_node>& nodes() const noexcept { return nodes_; }
     /// The node of this name; nullptr: none. O(log nodes).
     [[nodiscard]] const memory_node* find(const char* name) const noexcept;
@@ -162,7 +163,9 @@ public:
 /// Lists a memory under a name while it exists.
 class registry::entry {
 public:
+    /// Which threads ask the memory in publish().
     enum class threads : bool { one, any };
+    /// For the third argument: the memory may be asked by any thread.
     static constexpr threads any_thread = threads::any;
 
     /// `name`: parts with '/' between them; it must exist as long as this object. The memory is
@@ -176,6 +179,7 @@ public:
     entry(const entry&) = delete;
     entry& operator=(const entry&) = delete;
 
+    /// False when there was no memory for the entry.
     [[nodiscard]] bool is_listed() const noexcept { return listed_ != nullptr; }
 
 private:

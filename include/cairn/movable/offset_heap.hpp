@@ -47,7 +47,9 @@ public:
     using offset_type = Offset;
     using options = detail::offset_heap_options;
     using stats_type = detail::offset_heap_stats<Offset>;
+    /// Bytes of the memory that is managed: where a block lies, and its size.
     using range = detail::offset_range<Offset>;
+    /// How much a plan may move.
     using limits_type = detail::plan_limits<Offset>;
     /// A move that a plan proposes.
     using move = detail::offset_move<Offset>;

@@ -156,6 +156,7 @@ public:
     using handle_type = handle<relocatable_heap>;
     using options = detail::relocatable_heap_options;
     using stats_type = detail::relocatable_heap_stats;
+    /// An object of the heap: its handle, address and size.
     using range = detail::relocatable_range;
 
     relocatable_heap() = delete;  // it needs a size, relocatable_heap{16_MiB}, or memory

@@ -31,6 +31,7 @@ public:
     using handle_type = typename store_traits<Map>::handle_type;
     using options = slot_map_options;  // of the map
 
+    /// Not copied: owners point at their store.
     owned_map(const owned_map&) = delete;
     owned_map& operator=(const owned_map&) = delete;
 
