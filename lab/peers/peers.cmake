@@ -18,7 +18,7 @@ set(lab_peers "")
 set(CAIRN_PROBES_DIR ${CMAKE_BINARY_DIR}/probes CACHE PATH "Where programs and answers of probes lie")
 set(CAIRN_LAB_PEERS "all" CACHE STRING "The peers to look for: all, or a list of names")
 
-# The folders of peers that the user names: "entt=/home/me/entt/single_include;snmalloc=..."
+# The folders of peers that the user names: "entt=ENTT/single_include;snmalloc=..."
 # (make lab LAB='--peer entt=FOLDER').
 set(CAIRN_LAB_PEER_FOLDERS "" CACHE STRING "Include folders of peers: NAME=FOLDER, a list")
 

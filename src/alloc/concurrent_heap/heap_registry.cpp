@@ -4,6 +4,7 @@
 #include <bit>
 #include <new>
 
+#include <cairn/alloc/inside/cache_links.hpp>
 #include <cairn/os/inside/fork.hpp>
 #include <cairn/os/inside/thread_exit.hpp>
 
@@ -43,22 +44,6 @@ std::uint64_t heap_number(const heap_home& home) noexcept {
     return (reinterpret_cast<std::uintptr_t>(&home) / alignof(heap_home) << 11) + home.heap_count;
 }
 static_assert(heap_thread::make_serial(std::uint64_t{1} << 55, 0) != 0, "44 + 11 bits fit");
-
-void link(heap_thread_record& record, heap_cache& c) noexcept {
-    c.owner = &record;
-    c.next_of_thread = record.first;
-    c.link = &record.first;
-    if (c.next_of_thread != nullptr) { c.next_of_thread->link = &c.next_of_thread; }
-    record.first = &c;
-}
-
-void unlink(heap_cache& c) noexcept {
-    *c.link = c.next_of_thread;
-    if (c.next_of_thread != nullptr) { c.next_of_thread->link = c.link; }
-    c.owner = nullptr;
-    c.next_of_thread = nullptr;
-    c.link = nullptr;
-}
 
 /// All stacks are empty, in their small places, with no limit.
 void clear_stacks(heap_cache& c, std::size_t largest) noexcept {
@@ -143,7 +128,7 @@ void concurrent_heap_registry::leave(concurrent_heap& heap) noexcept {
         if (!entry_is_shared) { of.taken_entries &= ~(std::uint32_t{1} << entry); }
         // A thread that is ending now waits for the lock, or is finished with this heap.
         for (heap_cache* c = heap.caches_; c != nullptr; c = c->next_of_heap) {
-            if (c->owner != nullptr) { unlink(*c); }
+            if (c->owner != nullptr) { detail::unlink_cache(*c); }
         }
     }
     while (heap_cache* const c = heap.caches_) {
@@ -187,7 +172,7 @@ bool concurrent_heap_registry::attach(concurrent_heap& heap, heap_cache& c) noex
     heap_thread_record* const record = record_of(of, mine);
     if (record == nullptr) { return false; }
     const lock_scope held{of.lock};
-    link(*record, c);
+    detail::link_cache(*record, c);
     mine.entries[heap_thread::entry_of(heap.serial_)] = {heap.serial_, &c};
     return true;
 }
@@ -231,7 +216,7 @@ void concurrent_heap_registry::detach(concurrent_heap& heap) noexcept {
     if (c == nullptr) { return; }
     heap.empty(*c);
     const lock_scope held{heap.home_->lock};
-    unlink(*c);
+    detail::unlink_cache(*c);
     heap_thread& mine = heap.home_->thread();
     mine.entries[heap_thread::entry_of(heap.serial_)] = {0, nullptr};
     if (second_heap_table* const second = mine.record->second; second != nullptr) {
@@ -250,7 +235,7 @@ void concurrent_heap_registry::exit_thread(home& of, heap_thread_record& record)
         // A heap that is ending waits in leave() until its caches are back.
         const lock_scope held{of.lock};
         while (heap_cache* const c = record.first) {
-            unlink(*c);
+            detail::unlink_cache(*c);
             c->heap->empty(*c);
             c->heap->give_cache_back(*c);
         }

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <new>
 
+#include <cairn/alloc/inside/cache_links.hpp>
 #include <cairn/os/inside/fork.hpp>
 #include <cairn/os/inside/thread_exit.hpp>
 
@@ -44,22 +45,6 @@ std::uint64_t pool_number(const pool_home& home) noexcept {
     return (reinterpret_cast<std::uintptr_t>(&home) / alignof(pool_home) << 11) + home.pool_count;
 }
 static_assert(thread_caches::make_serial(std::uint64_t{1} << 54, 0) != 0, "44 + 11 bits fit");
-
-void link(thread_record& record, pool_cache& c) noexcept {
-    c.owner = &record;
-    c.next_of_thread = record.first;
-    c.link = &record.first;
-    if (c.next_of_thread != nullptr) { c.next_of_thread->link = &c.next_of_thread; }
-    record.first = &c;
-}
-
-void unlink(pool_cache& c) noexcept {
-    *c.link = c.next_of_thread;
-    if (c.next_of_thread != nullptr) { c.next_of_thread->link = c.link; }
-    c.owner = nullptr;
-    c.next_of_thread = nullptr;
-    c.link = nullptr;
-}
 
 /// Returns: nullptr when the thread is ending or there is no memory.
 thread_record* record_of(const pool_home& home, thread_caches& mine) noexcept {
@@ -123,7 +108,9 @@ void concurrent_pool_registry::leave(concurrent_pool& pool) noexcept {
     // that ends later finds nothing of it. One that is ending now waits for the lock, or has it and
     // is finished with this pool before it lets go.
     for (auto* c = pool.depot_.first_cache(); c != nullptr; c = c->next) {
-        if (auto& mine = static_cast<pool_cache&>(*c); mine.owner != nullptr) { unlink(mine); }
+        if (auto& mine = static_cast<pool_cache&>(*c); mine.owner != nullptr) {
+            detail::unlink_cache(mine);
+        }
     }
 }
 
@@ -133,7 +120,7 @@ bool concurrent_pool_registry::attach(concurrent_pool& pool, pool_cache& c) noex
     // Outside of the lock: it allocates, and calls the system. The record is this thread's own.
     if (record == nullptr) { return false; }
     const lock_scope held{pool.home_->lock};
-    link(*record, c);
+    detail::link_cache(*record, c);
     mine.entries[pool.entry()] = {pool.serial_, &c};
     return true;
 }
@@ -174,7 +161,7 @@ void concurrent_pool_registry::detach(concurrent_pool& pool) noexcept {
     pool_cache* const c = find(pool);
     if (c != nullptr) {
         const lock_scope held{pool.home_->lock};  // for both: a fork in between would lose it
-        unlink(*c);
+        detail::unlink_cache(*c);
         thread_caches& mine = pool.home_->caches();
         mine.entries[pool.entry()] = {0, nullptr};
         if (second_table* const second = mine.record->second; second != nullptr) {
@@ -194,7 +181,7 @@ void concurrent_pool_registry::exit_thread(home& of, thread_record& record) noex
         // in leave() until its caches are back; the destructor then frees their memory.
         const lock_scope held{of.lock};
         while (pool_cache* const c = record.first) {
-            unlink(*c);
+            detail::unlink_cache(*c);
             c->pool->give_cache_back(*c);
         }
     }
