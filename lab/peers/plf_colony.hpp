@@ -3,25 +3,13 @@
 
 #include <plf_colony.h>
 
-#include <cstddef>
+#include "lab/peers/plf_store.hpp"
 
 namespace lab::peers {
 
 struct plf_colony {
     template <class T>
-    struct store {
-        using handle = typename plf::colony<T>::iterator;
-        static constexpr bool by_index = false;
-        plf::colony<T> all;
-        explicit store(std::size_t capacity) { all.reserve(capacity); }
-        [[gnu::always_inline]] handle insert(unsigned seed) { return all.emplace(seed); }
-        [[gnu::always_inline]] void erase(handle where) { all.erase(where); }
-        template <class F>
-        void each(F f) {
-            for (T& t : all) { f(t); }
-        }
-        std::size_t size() const { return all.size(); }
-    };
+    using store = plf_store<T, plf::colony<T>>;
 
     template <class T, class Offer>
     static void offer_stores(Offer offer) {

@@ -1,4 +1,4 @@
-// cairn/alloc/inside/cache_links.hpp - the caches of a thread, in a list that any of them can leave.
+// cairn/alloc/inside/cache_links.hpp - the caches of a thread, in a list that any may leave.
 //
 //      record of a thread     cache              cache
 //      +-------+              +---------+        +---------+
