@@ -4,94 +4,76 @@
 #include <gtest/gtest.h>
 
 #include <array>
-#include <memory>
+#include <utility>
+#include <vector>
 
-#include "support/explorer.hpp"
+#include "support/explorer/scripts.hpp"
 
 namespace {
+
+using cairn::detail::open_block_orders;
+using explorer::expect_exhausted;
+using explorer::require;
+using explorer::run_scripts;
 
 struct block {
     explorer::plain<int> top{0};  // what the giver writes and the taker reads
     explorer::plain<int> holders{0};
 };
 
-/// Threads take a block, or one of their own where none waits, fill it by one and give it back.
+/// The blocks of one tag, and one more for each thread. A thread's script: 'v' is a view, which takes a
+/// block, or its thread's own where none waits, fills it by one and gives it back.
 template <class Orders>
-explorer::result run_views(int threads, int views, int preemptions) {
-    struct state {
-        std::array<block, 4> blocks;
-        cairn::detail::open_blocks<block, explorer::atoms, Orders> open;
-        std::array<int, 4> filled{};  // by each thread
-        std::array<int, 4> kept{};    // blocks that found no word
-    };
-    return explorer::explore({.threads = threads, .preemptions = preemptions}, [=] {
-        auto s = std::make_shared<state>();
-        return explorer::program{
-            .thread =
-                [=](int id) {
-                    bool has_own = true;
-                    for (int i = 0; i < views; ++i) {
-                        block* b = s->open.take();
-                        if (b == nullptr) {
-                            if (!has_own) { continue; }
-                            b = &s->blocks[static_cast<std::size_t>(id)];
-                            has_own = false;
-                        }
-                        b->holders = b->holders + 1;
-                        explorer::require(b->holders == 1, "a block is in one hand");
-                        b->top = b->top + 1;
-                        ++s->filled[static_cast<std::size_t>(id)];
-                        b->holders = b->holders - 1;
-                        if (!s->open.give(b)) { ++s->kept[static_cast<std::size_t>(id)]; }
-                    }
-                },
-            .at_end =
-                [=] {
-                    int filled = 0;
-                    int tops = 0;
-                    for (const int f : s->filled) { filled += f; }
-                    for (block& b : s->blocks) { tops += b.top; }
-                    explorer::require(filled == tops, "what each view filled is there");
-                    std::array<const block*, 4> seen{};
-                    std::size_t count = 0;
-                    while (const block* const b = s->open.take()) {
-                        for (const block* const other : seen) {
-                            explorer::require(other != b, "a block waits once");
-                        }
-                        seen[count++] = b;
-                    }
-                    for (const int k : s->kept) {
-                        explorer::require(k == 0, "eight words are enough for four blocks");
-                    }
-                }};
-    });
-}
+struct world {
+    void step(std::size_t me, char) {
+        block* b = open.take();
+        if (b == nullptr) { b = std::exchange(own[me], nullptr); }
+        if (b == nullptr) { return; }
+        b->holders = b->holders + 1;
+        require(b->holders == 1, "a block is in one hand");
+        b->top = b->top + 1;
+        ++filled;
+        b->holders = b->holders - 1;
+        require(open.give(b), "eight words are enough for four blocks");
+    }
+    void at_end() {
+        int tops = 0;
+        for (block& b : blocks) { tops += b.top; }
+        require(filled == tops, "what each view filled is there");
+        std::vector<const block*> seen;
+        while (const block* const b = open.take()) {
+            for (const block* const other : seen) { require(other != b, "a block waits once"); }
+            seen.push_back(b);
+        }
+    }
 
-struct relaxed_give : cairn::detail::open_block_orders {
+    std::array<block, 3> blocks;
+    std::array<block*, 3> own = {&blocks[0], &blocks[1], &blocks[2]};
+    cairn::detail::open_blocks<block, explorer::atoms, Orders> open;
+    int filled = 0;  // by all threads; the explorer runs one at a time
+};
+
+struct relaxed_give : open_block_orders {
     static constexpr auto give = cairn::detail::memory_order::relaxed;
 };
-struct relaxed_take : cairn::detail::open_block_orders {
+struct relaxed_take : open_block_orders {
     static constexpr auto take = cairn::detail::memory_order::relaxed;
 };
 
 }  // namespace
 
 TEST(open_blocks, are_in_one_hand_in_every_order_of_two_threads) {
-    const auto r = run_views<cairn::detail::open_block_orders>(2, 2, 3);
-    EXPECT_FALSE(r.failed) << r.message;
-    EXPECT_TRUE(r.exhausted) << r.executions;
+    expect_exhausted("vv | vv", run_scripts<world<open_block_orders>>({"vv", "vv"}, 3));
 }
 
 TEST(open_blocks, are_in_one_hand_in_every_order_of_three_threads) {
-    const auto r = run_views<cairn::detail::open_block_orders>(3, 1, 1);
-    EXPECT_FALSE(r.failed) << r.message;
-    EXPECT_TRUE(r.exhausted) << r.executions;
+    expect_exhausted("v | v | v", run_scripts<world<open_block_orders>>({"v", "v", "v"}, 1));
 }
 
 TEST(open_blocks, race_without_the_release_of_the_giver) {
-    EXPECT_TRUE(run_views<relaxed_give>(2, 2, 2).failed);
+    EXPECT_TRUE(run_scripts<world<relaxed_give>>({"vv", "vv"}, 2).failed);
 }
 
 TEST(open_blocks, race_without_the_acquire_of_the_taker) {
-    EXPECT_TRUE(run_views<relaxed_take>(2, 2, 2).failed);
+    EXPECT_TRUE(run_scripts<world<relaxed_take>>({"vv", "vv"}, 2).failed);
 }

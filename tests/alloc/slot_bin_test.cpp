@@ -5,18 +5,17 @@
 
 #include <array>
 #include <cstddef>
-#include <cstdio>
-#include <memory>
 #include <vector>
 
 #include <cairn/alloc/concurrent_heap/slot_bin.hpp>
 
-#include "support/explorer.hpp"
+#include "support/explorer/scripts.hpp"
 #include "support/sanitizers.hpp"
 
 namespace {
 
 using cairn::detail::slot_sizes;
+using explorer::expect_exhausted;
 using explorer::require;
 using batch = cairn::detail::basic_slot_batch<explorer::atoms>;
 using chunk = cairn::detail::basic_slot_chunk<explorer::atoms>;
@@ -27,7 +26,9 @@ struct no_lock {
     void unlock() {}
 };
 
-/// Two classes of 32 and 16 KiB, chunks of few slots, and as many batches and chunks as are said.
+/// Two classes of 32 and 16 KiB, chunks of few slots, and as many batches and chunks as are said. A
+/// thread's script: '+' allocates, '-' frees the oldest, 't' trims; '>' and '<' are + and - of the other
+/// class.
 template <class Lock>
 struct world {
     static constexpr unsigned slots_in_chunk = 2;
@@ -85,7 +86,11 @@ struct world {
     std::array<std::vector<void*>, 3> live;
     std::array<explorer::plain<int>, 16> owners;
 
-    world(unsigned chunk_count, unsigned batch_count) {
+    const std::size_t chunk_count;
+    const std::size_t batch_count;
+
+    world(unsigned of_chunks, unsigned of_batches)
+        : chunk_count(of_chunks), batch_count(of_batches) {
         for (unsigned i = 0; i < chunk_count; ++i) {
             chunks[i].begin = memory() + i * chunk_size;
             free_chunks.push_back(&chunks[i]);
@@ -151,8 +156,20 @@ struct world {
             while (b.release_empty(place{*this})) {}
         }
     }
+    void step(std::size_t me, char what) {
+        switch (what) {
+            case '+':
+            case '>':
+                return allocate(me, what == '>');
+            case '-':
+            case '<':
+                return deallocate(me, what == '<');
+            default:
+                return trim();
+        }
+    }
     /// When all threads have ended: everything comes back.
-    void expect_all_there(std::size_t chunk_count, std::size_t batch_count) {
+    void at_end() {
         for (std::size_t me = 0; me < 3; ++me) {
             for (void* slot : live[me]) { bins[0].give_to_chunks(&slot, 1, place{*this}); }
             for (void* slot : stacks[me]) { bins[0].give_to_chunks(&slot, 1, place{*this}); }
@@ -164,45 +181,10 @@ struct world {
     }
 };
 
-/// '+' allocates, '-' frees the oldest, 't' trims; '>' and '<' are + and - of the other class.
 template <class Lock = explorer::mutex>
 explorer::result run(std::vector<const char*> scripts, unsigned chunk_count, unsigned batch_count,
                      int preemptions) {
-    const explorer::options o{.threads = static_cast<int>(scripts.size()),
-                              .preemptions = preemptions};
-    return explorer::explore(o, [=] {
-        auto w = std::make_shared<world<Lock>>(chunk_count, batch_count);
-        return explorer::program{.thread =
-                                     [=](int id) {
-                                         const auto me = static_cast<std::size_t>(id);
-                                         for (const char* op = scripts[me]; *op != 0; ++op) {
-                                             switch (*op) {
-                                                 case '+':
-                                                     w->allocate(me, 0);
-                                                     break;
-                                                 case '-':
-                                                     w->deallocate(me, 0);
-                                                     break;
-                                                 case '>':
-                                                     w->allocate(me, 1);
-                                                     break;
-                                                 case '<':
-                                                     w->deallocate(me, 1);
-                                                     break;
-                                                 default:
-                                                     w->trim();
-                                             }
-                                         }
-                                     },
-                                 .at_end = [=] { w->expect_all_there(chunk_count, batch_count); }};
-    });
-}
-
-void expect_exhausted(const char* name, const explorer::result& r) {
-    EXPECT_FALSE(r.failed) << name << ": " << r.message;
-    EXPECT_TRUE(r.exhausted || r.failed) << name << ": too many executions";
-    std::printf("%-58s %9llu executions%s\n", name, static_cast<unsigned long long>(r.executions),
-                r.exhausted ? ", exhausted" : "");
+    return explorer::run_scripts<world<Lock>>(scripts, preemptions, chunk_count, batch_count);
 }
 
 TEST(slot_bin, batches_survive_every_interleaving) {

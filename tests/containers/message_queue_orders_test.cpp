@@ -4,19 +4,20 @@
 #include <gtest/gtest.h>
 
 #include <array>
-#include <cstdio>
-#include <memory>
+#include <cstddef>
 #include <vector>
 
-#include "support/explorer.hpp"
+#include "support/explorer/scripts.hpp"
 #include "support/sanitizers.hpp"
 
 namespace {
 
 using cairn::detail::message_orders;
+using explorer::expect_exhausted;
 using explorer::require;
 
-/// A ring of two cells. Messages are 10 * thread + number, from 1 on; 0 is none.
+/// A ring of two cells. Messages are 10 * thread + number, from 1 on; 0 is none. A thread's script:
+/// 'p' pushes once, 'c' pops once. `before`: messages that are there at the start.
 template <class Orders>
 struct world {
     using ring = cairn::detail::message_ring<int, explorer::atoms, Orders>;
@@ -26,6 +27,36 @@ struct world {
         for (int i = 1; i <= before; ++i) { (void)r.try_push(90 + i); }
         pushed = static_cast<std::size_t>(before);
     }
+
+    void step(std::size_t me, char what) {
+        int message = 0;
+        if (what == 'p') {
+            if (r.try_push(10 * (static_cast<int>(me) + 1) + number[me] + 1)) {
+                ++number[me];
+                ++pushed;
+            }
+        } else if (r.try_pop(message)) {
+            popped[me].push_back(message);
+        }
+    }
+    void at_end() {
+        int message = 0;
+        while (r.try_pop(message)) { popped[explorer::threads_max].push_back(message); }
+        std::vector<int> all;
+        for (const auto& mine : popped) {
+            std::array<int, 12> last{};
+            for (const int m : mine) {
+                require(m > last[static_cast<std::size_t>(m / 10)],
+                        "one producer's messages come in order");
+                last[static_cast<std::size_t>(m / 10)] = m;
+                for (const int other : all) { require(other != m, "a message comes once"); }
+                all.push_back(m);
+            }
+        }
+        require(all.size() == pushed, "each message that was pushed comes");
+        require(r.count() == 0, "an emptied ring counts none");
+    }
+
     std::array<typename ring::cell, 2> cells;
     ring r;
     std::size_t pushed = 0;  // successful pushes; the explorer runs one thread at a time
@@ -33,76 +64,23 @@ struct world {
     int number[explorer::threads_max] = {};
 };
 
-/// What a thread does: 'p' pushes once, 'c' pops once. `before`: messages that are there at the start.
 template <class Orders>
-explorer::result run_scripts(std::initializer_list<const char*> list, int preemptions,
-                             int before = 0) {
-    const std::vector<const char*> scripts = list;
-    const explorer::options o{.threads = static_cast<int>(scripts.size()),
-                              .preemptions = preemptions,
-                              .execution_limit = 400'000};
-    return explorer::explore(o, [=] {
-        auto w = std::make_shared<world<Orders>>(before);
-        return explorer::program{
-            .thread =
-                [=](int id) {
-                    const auto me = static_cast<std::size_t>(id);
-                    for (const char* s = scripts[me]; *s != 0; ++s) {
-                        int message = 0;
-                        if (*s == 'p') {
-                            if (w->r.try_push(10 * (id + 1) + w->number[me] + 1)) {
-                                ++w->number[me];
-                                ++w->pushed;
-                            }
-                        } else if (w->r.try_pop(message)) {
-                            w->popped[me].push_back(message);
-                        }
-                    }
-                },
-            .at_end =
-                [=] {
-                    int message = 0;
-                    while (w->r.try_pop(message)) {
-                        w->popped[explorer::threads_max].push_back(message);
-                    }
-                    std::vector<int> all;
-                    for (const auto& mine : w->popped) {
-                        std::array<int, 12> last{};
-                        for (const int m : mine) {
-                            require(m > last[static_cast<std::size_t>(m / 10)],
-                                    "one producer's messages come in order");
-                            last[static_cast<std::size_t>(m / 10)] = m;
-                            for (const int other : all) {
-                                require(other != m, "a message comes once");
-                            }
-                            all.push_back(m);
-                        }
-                    }
-                    require(all.size() == w->pushed, "each message that was pushed comes");
-                    require(w->r.count() == 0, "an emptied ring counts none");
-                }};
-    });
-}
-
-void expect_exhausted(const char* name, const explorer::result& r) {
-    EXPECT_FALSE(r.failed) << name << ": " << r.message;
-    EXPECT_TRUE(r.exhausted || r.failed) << name << ": too many executions";
-    std::printf("%-40s %9llu executions%s\n", name, static_cast<unsigned long long>(r.executions),
-                r.exhausted ? ", exhausted" : "");
+explorer::result run(std::vector<const char*> scripts, int preemptions, int before = 0) {
+    return explorer::run_scripts<world<Orders>>(scripts, preemptions, before);
 }
 
 TEST(message_ring, loses_doubles_and_reorders_nothing_in_any_interleaving) {
     if (under_tsan) { GTEST_SKIP() << "fibres"; }
     using o = message_orders;
-    expect_exhausted("p | c", run_scripts<o>({"p", "c"}, 8));
-    expect_exhausted("pp | cc", run_scripts<o>({"pp", "cc"}, 5));
-    expect_exhausted("ppp | ccc", run_scripts<o>({"ppp", "ccc"}, 3));
-    expect_exhausted("p | p", run_scripts<o>({"p", "p"}, 4));
-    expect_exhausted("c | c, two there", run_scripts<o>({"c", "c"}, 4, 2));
-    expect_exhausted("p | p | c", run_scripts<o>({"p", "p", "c"}, 3));
-    expect_exhausted("p | c | c", run_scripts<o>({"p", "c", "c"}, 3));
-    expect_exhausted("pc | cp, one there", run_scripts<o>({"pc", "cp"}, 4, 1));
-    expect_exhausted("pp | c | c, full", run_scripts<o>({"pp", "c", "c"}, 2, 2));
+    expect_exhausted("p | c", run<o>({"p", "c"}, 8));
+    expect_exhausted("pp | cc", run<o>({"pp", "cc"}, 5));
+    expect_exhausted("ppp | ccc", run<o>({"ppp", "ccc"}, 3));
+    expect_exhausted("p | p", run<o>({"p", "p"}, 4));
+    expect_exhausted("c | c, two there", run<o>({"c", "c"}, 4, 2));
+    expect_exhausted("p | p | c", run<o>({"p", "p", "c"}, 3));
+    expect_exhausted("p | c | c", run<o>({"p", "c", "c"}, 3));
+    expect_exhausted("pc | cp, one there", run<o>({"pc", "cp"}, 4, 1));
+    expect_exhausted("pp | c | c, full", run<o>({"pp", "c", "c"}, 2, 2));
 }
 
 // ------------------------------------------------------------------------------------------------
@@ -125,9 +103,8 @@ struct claims_in_two_steps : message_orders {
 
 template <class Orders>
 bool is_caught() {
-    return explorer::any_failed(
-        {run_scripts<Orders>({"p", "c"}, 3), run_scripts<Orders>({"p", "c"}, 3, 2),
-         run_scripts<Orders>({"p", "p"}, 3), run_scripts<Orders>({"pp", "cc"}, 3, 1)});
+    return explorer::any_failed({run<Orders>({"p", "c"}, 3), run<Orders>({"p", "c"}, 3, 2),
+                                 run<Orders>({"p", "p"}, 3), run<Orders>({"pp", "cc"}, 3, 1)});
 }
 
 TEST(message_ring, every_memory_order_is_needed) {

@@ -4,19 +4,22 @@
 #include <gtest/gtest.h>
 
 #include <array>
-#include <cstdio>
-#include <memory>
+#include <cstddef>
+#include <vector>
 
-#include "support/explorer.hpp"
+#include "support/explorer/scripts.hpp"
 #include "support/sanitizers.hpp"
 
 namespace {
 
 using cairn::detail::enter_result;
 using cairn::detail::pin_word_orders;
+using explorer::expect_exhausted;
 using explorer::require;
 
 /// One object, two places where it can be. A place that holds nothing holds -1, as if poisoned.
+/// A thread's script: 'r' reads, 'w' writes under the pin, 'm' moves, 'e' ends the life, 'b' begins the
+/// next one, '2' reads with the next life's handle.
 template <class Orders>
 struct world {
     using pin_word = cairn::detail::basic_pin_word<explorer::atoms, Orders>;
@@ -59,78 +62,57 @@ struct world {
         at(object.address()) = -1;  // somebody else's now
     }
 
+    void begin_next() {
+        if (!object.end()) { return; }
+        std::byte* const address = object.address();
+        at(address) = 9;
+        object.begin(2, address);
+    }
+    void step(std::size_t, char what) {
+        switch (what) {
+            case 'r':
+            case 'w':
+                return static_cast<void>(read(1, what == 'w'));
+            case '2':
+                return static_cast<void>(read(2, false));
+            case 'm':
+                return move();
+            case 'e':
+                return end();
+            default:
+                return begin_next();
+        }
+    }
+    void at_end() {}
+
     std::array<std::byte, 2> bytes{};
     std::array<explorer::plain<int>, 2> place;
     pin_word object;
 };
 
-/// What a thread does: 'r' reads, 'w' writes under the pin, 'm' moves, 'e' ends the life, 'b'
-/// begins the next one, '2' reads with the next life's handle.
 template <class Orders>
-explorer::result run_scripts(std::initializer_list<const char*> list, int preemptions) {
-    const std::vector<const char*> scripts = list;
-    const explorer::options o{.threads = static_cast<int>(scripts.size()),
-                              .preemptions = preemptions};
-    return explorer::explore(o, [=] {
-        auto w = std::make_shared<world<Orders>>();
-        return explorer::program{
-            .thread =
-                [=](int id) {
-                    for (const char* s = scripts[static_cast<std::size_t>(id)]; *s != 0; ++s) {
-                        switch (*s) {
-                            case 'r':
-                                (void)w->read(1, false);
-                                break;
-                            case 'w':
-                                (void)w->read(1, true);
-                                break;
-                            case '2':
-                                (void)w->read(2, false);
-                                break;
-                            case 'm':
-                                w->move();
-                                break;
-                            case 'e':
-                                w->end();
-                                break;
-                            default:
-                                if (w->object.end()) {
-                                    std::byte* const address = w->object.address();
-                                    w->at(address) = 9;
-                                    w->object.begin(2, address);
-                                }
-                        }
-                    }
-                },
-            .at_end = [] {}};
-    });
-}
-
-void expect_exhausted(const char* name, const explorer::result& r) {
-    EXPECT_FALSE(r.failed) << name << ": " << r.message;
-    EXPECT_TRUE(r.exhausted || r.failed) << name << ": too many executions";
-    std::printf("%-40s %9llu executions%s\n", name, static_cast<unsigned long long>(r.executions),
-                r.exhausted ? ", exhausted" : "");
+explorer::result run(std::vector<const char*> scripts, int preemptions) {
+    return explorer::run_scripts<world<Orders>>(scripts, preemptions);
 }
 
 TEST(pin_word, a_pinned_object_never_moves_in_any_interleaving) {
     if (under_tsan) { GTEST_SKIP() << "fibres"; }
     using o = pin_word_orders;
-    expect_exhausted("m | r", run_scripts<o>({"m", "r"}, 8));
-    expect_exhausted("mm | rr", run_scripts<o>({"mm", "rr"}, 5));
-    expect_exhausted("mm | wr", run_scripts<o>({"mm", "wr"}, 5));
-    expect_exhausted("mmm | www", run_scripts<o>({"mmm", "www"}, 2));
-    expect_exhausted("m | r | r", run_scripts<o>({"m", "r", "r"}, 3));
-    expect_exhausted("mm | r | r", run_scripts<o>({"mm", "r", "r"}, 2));
+    expect_exhausted("m | r", run<o>({"m", "r"}, 8));
+    expect_exhausted("mm | rr", run<o>({"mm", "rr"}, 5));
+    expect_exhausted("mm | wr", run<o>({"mm", "wr"}, 5));
+    expect_exhausted("mmm | www", run<o>({"mmm", "www"}, 2));
+    expect_exhausted("m | r | r", run<o>({"m", "r", "r"}, 3));
+    expect_exhausted("mm | r | r", run<o>({"mm", "r", "r"}, 2));
 }
 
 TEST(pin_word, an_object_ends_only_when_nobody_holds_it) {
     if (under_tsan) { GTEST_SKIP() << "fibres"; }
     using o = pin_word_orders;
-    expect_exhausted("e | w", run_scripts<o>({"e", "w"}, 8));
-    expect_exhausted("me | wr", run_scripts<o>({"me", "wr"}, 6));
-    expect_exhausted("mbm | r2", run_scripts<o>({"mbm", "r2"}, 4));
-    expect_exhausted("be | r2 | 2", run_scripts<o>({"be", "r2", "2"}, 2));
+    expect_exhausted("e | w", run<o>({"e", "w"}, 8));
+    expect_exhausted("me | wr", run<o>({"me", "wr"}, 6));
+    expect_exhausted("mbm | r2", run<o>({"mbm", "r2"}, 4));
+    expect_exhausted("be | r2 | 2", run<o>({"be", "r2", "2"}, 2));
 }
 
 // ------------------------------------------------------------------------------------------------
@@ -162,9 +144,8 @@ struct closes_in_two_steps : pin_word_orders {
 
 template <class Orders>
 bool is_caught() {
-    return explorer::any_failed(
-        {run_scripts<Orders>({"mm", "wr"}, 3), run_scripts<Orders>({"e", "w"}, 3),
-         run_scripts<Orders>({"b", "2"}, 3), run_scripts<Orders>({"mbm", "r2"}, 3)});
+    return explorer::any_failed({run<Orders>({"mm", "wr"}, 3), run<Orders>({"e", "w"}, 3),
+                                 run<Orders>({"b", "2"}, 3), run<Orders>({"mbm", "r2"}, 3)});
 }
 
 TEST(pin_word, every_memory_order_is_needed) {

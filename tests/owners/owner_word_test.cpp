@@ -3,25 +3,31 @@
 #include <cairn/owners/shared_handle/owner_word.hpp>
 #include <gtest/gtest.h>
 
-#include <cstdio>
-#include <memory>
+#include <cstddef>
+#include <cstdint>
 #include <vector>
 
-#include "support/explorer.hpp"
+#include "support/explorer/scripts.hpp"
 #include "support/sanitizers.hpp"
 
 namespace {
 
 using cairn::detail::owner_orders;
+using explorer::expect_exhausted;
 using explorer::require;
 
-/// One slot: life 1 is there at the start, with an owner in thread 0 (and in thread 1 where it asks
-/// for one). An object that has ended holds -1.
+/// One slot: life 1 is there at the start, owned by as many threads as are said. An object that has ended
+/// holds -1. A thread's script: 'r' reads what it owns and drops it; 'l' locks handle 1 and, where it
+/// could, reads and drops; '2' the same with handle 2; 'c' collects; 'n' collects, and begins life 2.
 template <class Orders>
 struct world {
     using word = cairn::detail::basic_owner_word<explorer::atoms, Orders>;
     using list = cairn::detail::basic_ended_list<explorer::atoms, Orders>;
 
+    explicit world(int owner_count) {
+        owners.begin(1);
+        for (int i = 1; i < owner_count; ++i) { owners.add(); }
+    }
     void look() { require(static_cast<int>(object) > 0, "what is owned lives"); }
     void drop() {
         if (owners.drop()) { ended.push(1, next); }
@@ -38,6 +44,30 @@ struct world {
         }
     }
 
+    void lock_and_drop(std::uint32_t life) {
+        if (!owners.try_lock(life)) { return; }
+        look();
+        require(life == 2 || static_cast<int>(object) < 100, "a handle finds its own life");
+        drop();
+    }
+    void step(std::size_t, char what) {
+        switch (what) {
+            case 'r':
+                look();
+                return drop();
+            case 'l':
+                return lock_and_drop(1);
+            case '2':
+                return lock_and_drop(2);
+            default:
+                return collect(what == 'n');
+        }
+    }
+    void at_end() {
+        require(erased <= 2, "an object ends once");
+        collect(false);
+    }
+
     word owners;
     list ended;
     explorer::plain<int> object{7};
@@ -45,76 +75,29 @@ struct world {
     int erased = 0;
 };
 
-/// What a thread does: 'r' reads what it owns and drops it; 'l' locks handle 1 and, where it could,
-/// reads and drops; '2' the same with handle 2; 'c' collects; 'n' collects, and begins the next life.
-/// `owners`: how many threads own at the start.
 template <class Orders>
-explorer::result run_scripts(std::initializer_list<const char*> list, int preemptions, int owners) {
-    const std::vector<const char*> scripts = list;
-    const explorer::options o{.threads = static_cast<int>(scripts.size()),
-                              .preemptions = preemptions,
-                              .execution_limit = 400'000};
-    return explorer::explore(o, [=] {
-        auto w = std::make_shared<world<Orders>>();
-        w->owners.begin(1);
-        for (int i = 1; i < owners; ++i) { w->owners.add(); }
-        return explorer::program{
-            .thread =
-                [=](int id) {
-                    for (const char* s = scripts[static_cast<std::size_t>(id)]; *s != 0; ++s) {
-                        const std::uint32_t life = *s == '2' ? 2 : 1;
-                        switch (*s) {
-                            case 'r':
-                                w->look();
-                                w->drop();
-                                break;
-                            case 'l':
-                            case '2':
-                                if (w->owners.try_lock(life)) {
-                                    w->look();
-                                    require(life == 2 || static_cast<int>(w->object) < 100,
-                                            "a handle finds its own life");
-                                    w->drop();
-                                }
-                                break;
-                            default:
-                                w->collect(*s == 'n');
-                        }
-                    }
-                },
-            .at_end =
-                [=] {
-                    require(w->erased <= 2, "an object ends once");
-                    w->collect(false);
-                }};
-    });
-}
-
-void expect_exhausted(const char* name, const explorer::result& r) {
-    EXPECT_FALSE(r.failed) << name << ": " << r.message;
-    EXPECT_TRUE(r.exhausted || r.failed) << name << ": too many executions";
-    std::printf("%-40s %9llu executions%s\n", name, static_cast<unsigned long long>(r.executions),
-                r.exhausted ? ", exhausted" : "");
+explorer::result run(std::vector<const char*> scripts, int preemptions, int owners) {
+    return explorer::run_scripts<world<Orders>>(scripts, preemptions, owners);
 }
 
 TEST(owner_word, an_object_ends_only_when_it_has_no_owner_in_any_interleaving) {
     if (under_tsan) { GTEST_SKIP() << "fibres"; }
     using o = owner_orders;
-    expect_exhausted("r | l", run_scripts<o>({"r", "l"}, 8, 1));
-    expect_exhausted("rc | l", run_scripts<o>({"rc", "l"}, 6, 1));
-    expect_exhausted("rc | ll", run_scripts<o>({"rc", "ll"}, 4, 1));
-    expect_exhausted("rc | r", run_scripts<o>({"rc", "r"}, 6, 2));
-    expect_exhausted("rc | r | l", run_scripts<o>({"rc", "r", "l"}, 2, 2));
-    expect_exhausted("rcc | l | l", run_scripts<o>({"rcc", "l", "l"}, 2, 1));
+    expect_exhausted("r | l", run<o>({"r", "l"}, 8, 1));
+    expect_exhausted("rc | l", run<o>({"rc", "l"}, 6, 1));
+    expect_exhausted("rc | ll", run<o>({"rc", "ll"}, 4, 1));
+    expect_exhausted("rc | r", run<o>({"rc", "r"}, 6, 2));
+    expect_exhausted("rc | r | l", run<o>({"rc", "r", "l"}, 2, 2));
+    expect_exhausted("rcc | l | l", run<o>({"rcc", "l", "l"}, 2, 1));
 }
 
 TEST(owner_word, a_handle_is_locked_in_its_own_life_only) {
     if (under_tsan) { GTEST_SKIP() << "fibres"; }
     using o = owner_orders;
-    expect_exhausted("rn | l", run_scripts<o>({"rn", "l"}, 6, 1));
-    expect_exhausted("rn | 2", run_scripts<o>({"rn", "2"}, 6, 1));
-    expect_exhausted("rn | l2", run_scripts<o>({"rn", "l2"}, 4, 1));
-    expect_exhausted("rnc | l | 2", run_scripts<o>({"rnc", "l", "2"}, 2, 1));
+    expect_exhausted("rn | l", run<o>({"rn", "l"}, 6, 1));
+    expect_exhausted("rn | 2", run<o>({"rn", "2"}, 6, 1));
+    expect_exhausted("rn | l2", run<o>({"rn", "l2"}, 4, 1));
+    expect_exhausted("rnc | l | 2", run<o>({"rnc", "l", "2"}, 2, 1));
 }
 
 TEST(owner_word, the_list_of_the_ended_loses_none_that_two_threads_put_there_at_once) {
@@ -123,31 +106,18 @@ TEST(owner_word, the_list_of_the_ended_loses_none_that_two_threads_put_there_at_
         cairn::detail::basic_ended_list<explorer::atoms> ended;
         explorer::plain<std::uint32_t> next[2];
         int seen = 0;
-        void take() {
+        void step(std::size_t me, char what) {
+            if (what == 'p') { return ended.push(static_cast<std::uint32_t>(me) + 1, next[me]); }
             for (std::uint32_t n = ended.take(); n != 0; n = next[n - 1]) {
                 seen += n == 1 ? 1 : 10;
             }
         }
+        void at_end() {
+            step(0, 't');
+            require(seen == 11, "each is taken once");
+        }
     };
-    const explorer::options o{.threads = 3, .preemptions = 3, .execution_limit = 400'000};
-    expect_exhausted("push | push | take", explorer::explore(o, [] {
-                         auto w = std::make_shared<two>();
-                         return explorer::program{
-                             .thread =
-                                 [=](int id) {
-                                     if (id == 2) {
-                                         w->take();
-                                     } else {
-                                         w->ended.push(static_cast<std::uint32_t>(id) + 1,
-                                                       w->next[id]);
-                                     }
-                                 },
-                             .at_end =
-                                 [=] {
-                                     w->take();
-                                     require(w->seen == 11, "each is taken once");
-                                 }};
-                     }));
+    expect_exhausted("push | push | take", explorer::run_scripts<two>({"p", "p", "t"}, 3));
 }
 
 // ------------------------------------------------------------------------------------------------
@@ -179,10 +149,9 @@ struct locks_in_two_steps : owner_orders {
 
 template <class Orders>
 bool is_caught() {
-    return explorer::any_failed(
-        {run_scripts<Orders>({"rn", "2"}, 3, 1), run_scripts<Orders>({"rc", "l"}, 3, 1),
-         run_scripts<Orders>({"rc", "r"}, 3, 2), run_scripts<Orders>({"c", "r", "r"}, 2, 2),
-         run_scripts<Orders>({"cr", "r", "c"}, 2, 2)});
+    return explorer::any_failed({run<Orders>({"rn", "2"}, 3, 1), run<Orders>({"rc", "l"}, 3, 1),
+                                 run<Orders>({"rc", "r"}, 3, 2), run<Orders>({"c", "r", "r"}, 2, 2),
+                                 run<Orders>({"cr", "r", "c"}, 2, 2)});
 }
 
 TEST(owner_word, every_memory_order_is_needed) {

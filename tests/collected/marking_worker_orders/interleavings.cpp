@@ -3,8 +3,6 @@
 #include <cairn/collected/marking_worker.hpp>
 #include <gtest/gtest.h>
 
-#include <cstdio>
-
 #include "collected/marking_worker_orders/world.hpp"
 #include "support/explorer.hpp"
 #include "support/sanitizers.hpp"
@@ -12,13 +10,7 @@
 namespace {
 
 using namespace marking_world;
-
-void expect_exhausted(const char* name, const explorer::result& r) {
-    EXPECT_FALSE(r.failed) << name << ": " << r.message;
-    EXPECT_TRUE(r.exhausted || r.failed) << name << ": too many executions";
-    std::printf("%-40s %9llu executions%s\n", name, static_cast<unsigned long long>(r.executions),
-                r.exhausted ? ", exhausted" : "");
-}
+using explorer::expect_exhausted;
 
 TEST(marking_worker_orders, a_write_beside_the_worker_loses_nothing) {
     if (under_tsan) { GTEST_SKIP() << "fibres"; }

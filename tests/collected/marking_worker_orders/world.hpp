@@ -6,9 +6,8 @@
 
 #include <array>
 #include <cstdint>
-#include <memory>
 
-#include "support/explorer.hpp"
+#include "support/explorer/scripts.hpp"
 
 namespace marking_world {
 
@@ -28,11 +27,46 @@ struct flaws {
 };
 
 /// A heap of one word of marks. The outside refers to object 1: 1 -> 2 -> 3 at the start; 4 is
-/// weakly referred to alone; 5 and 6 are made later.
+/// weakly referred to alone; 5 and 6 are made later. The program's script: 'b' begins a cycle, 'm' moves 3,
+/// 'n' makes an object, 'k' reads weakly, 'h' hands its log over, 'e' ends marking if it can. The
+/// worker's: '1' to '9' units.
 template <class Orders>
 struct world {
     using gate = cairn::detail::basic_marking_gate<explorer::atoms, Orders>;
     using handover = cairn::detail::basic_handover<explorer::atoms, Orders>;
+
+    explicit world(const flaws& f) : forgets(f) {
+        for (std::uint32_t i = 1; i <= 4; ++i) {
+            contents[i] = 1;
+            chunk_is_described[i] = 1;
+        }
+        field[1].store(2, memory_order::relaxed);
+        field[2].store(3, memory_order::relaxed);
+    }
+    void step(std::size_t me, char what) {
+        if (me == 1) { return piece(what - '0'); }
+        switch (what) {
+            case 'b':
+                return begin();
+            case 'm':
+                return move();
+            case 'n':
+                return make(++made);
+            case 'k':
+                return get_weakly();
+            case 'h':
+                return hand_over();
+            default:
+                return end();
+        }
+    }
+    void at_end() {
+        for (int i = 0; i < 4 && marking; ++i) {
+            piece(9);
+            end();
+        }
+        require(!marking, "marking ends");
+    }
 
     // ---- both sides
     void see(std::uint32_t object) {
@@ -160,6 +194,7 @@ struct world {
     }
 
     flaws forgets;
+    std::uint32_t made = 4;  // the newest object
     bool marking = false;
     std::uint64_t log = 0;
     gate entrance;
@@ -173,61 +208,10 @@ struct world {
     explorer::plain<std::uint32_t> stack_count;
 };
 
-/// What the program does: 'b' begins a cycle, 'm' moves 3, 'n' makes an object, 'k' reads weakly,
-/// 'h' hands its log over, 'e' ends marking if it can. What the worker does: '1' to '9' units.
 template <class Orders>
 explorer::result run_scripts(const char* of_program, const char* of_worker, int preemptions,
                              const flaws& forgets = {}) {
-    const explorer::options o{.threads = 2, .preemptions = preemptions, .execution_limit = 400'000};
-    return explorer::explore(o, [=] {
-        auto w = std::make_shared<world<Orders>>();
-        w->forgets = forgets;
-        for (std::uint32_t i = 1; i <= 4; ++i) {
-            w->contents[i] = 1;
-            w->chunk_is_described[i] = 1;
-        }
-        w->field[1].store(2, memory_order::relaxed);
-        w->field[2].store(3, memory_order::relaxed);
-        return explorer::program{.thread =
-                                     [=](int id) {
-                                         if (id == 1) {
-                                             for (const char* s = of_worker; *s != 0; ++s) {
-                                                 w->piece(*s - '0');
-                                             }
-                                             return;
-                                         }
-                                         std::uint32_t made = 4;
-                                         for (const char* s = of_program; *s != 0; ++s) {
-                                             switch (*s) {
-                                                 case 'b':
-                                                     w->begin();
-                                                     break;
-                                                 case 'm':
-                                                     w->move();
-                                                     break;
-                                                 case 'n':
-                                                     w->make(++made);
-                                                     break;
-                                                 case 'k':
-                                                     w->get_weakly();
-                                                     break;
-                                                 case 'h':
-                                                     w->hand_over();
-                                                     break;
-                                                 default:
-                                                     w->end();
-                                             }
-                                         }
-                                     },
-                                 .at_end =
-                                     [=] {
-                                         for (int i = 0; i < 4 && w->marking; ++i) {
-                                             w->piece(9);
-                                             w->end();
-                                         }
-                                         require(!w->marking, "marking ends");
-                                     }};
-    });
+    return explorer::run_scripts<world<Orders>>({of_program, of_worker}, preemptions, forgets);
 }
 
 }  // namespace marking_world
