@@ -258,6 +258,11 @@ std::size_t concurrent_heap::trim(work_limit limit) noexcept {
     return units_.trim(work);
 }
 
+std::size_t concurrent_heap::trim_idle() noexcept {
+    detail::work_meter work{{.bytes = units_.take_idle_size()}};
+    return units_.trim(work);
+}
+
 bool concurrent_heap::reserve(std::size_t size) noexcept {
     return size <= PTRDIFF_MAX &&
            units_.reserve((size + detail::unit_size - 1) / detail::unit_size);

@@ -134,6 +134,12 @@ public:
     [[nodiscard]] bool try_resize(void* p, std::size_t old_size, std::size_t new_size,
                                   alignment align = default_alignment) noexcept;
 
+    /// As try_resize, for a large block. One above 4 MiB may move: its pages get other addresses,
+    /// and no byte is copied (Linux, where upstream is the system).
+    /// Returns: where the block is now; nullptr: nothing has changed.
+    [[nodiscard]] void* resize_or_move(void* p, std::size_t old_size,
+                                       std::size_t new_size) noexcept;
+
     /// Fills `out` from the front with blocks of `size` bytes.
     /// Returns: how many it got; fewer only when exhausted.
     [[nodiscard]] std::size_t allocate_n(slice<void*> out, std::size_t size,
@@ -158,6 +164,11 @@ public:
     ///           went back. It passes the limit by one step, of at most 64 MiB.
     /// Returns:  bytes that went back.
     std::size_t trim(work_limit limit = {}) noexcept;
+
+    /// For programs that call it about once a second: gives pages back to upstream or the system
+    /// that were free ever since the last call. Caches and batches stay as they are.
+    /// Returns: bytes that went back. Cost: as trim(), without its batches.
+    std::size_t trim_idle() noexcept;
 
     /// Makes sure that units for `size` bytes are free, in segments that upstream has given.
     /// Returns: false when upstream refuses.

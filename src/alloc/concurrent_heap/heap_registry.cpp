@@ -90,6 +90,7 @@ void detail::piece_list::give(void* piece) noexcept {
 // heaps
 
 heap_home& concurrent_heap_registry::home_here() noexcept { return heaps_here; }
+detail::unit_map& concurrent_heap_registry::map_here() noexcept { return units_of_this_module; }
 
 void concurrent_heap_registry::enter(concurrent_heap& heap) noexcept {
     home& of = *heap.home_;

@@ -79,6 +79,7 @@ struct CAIRN_DETAIL_MODULE_LOCAL concurrent_heap_registry {
 
     /// Of the module that calls.
     static home& home_here() noexcept;
+    static detail::unit_map& map_here() noexcept;
     /// Gives the heap a serial and a place in every thread's table.
     static void enter(concurrent_heap& heap) noexcept;
     /// Detaches the heap from all threads that have caches of it, and gives the caches back.

@@ -86,6 +86,24 @@ bool concurrent_heap::try_resize(void* p, std::size_t old_size, std::size_t new_
     return true;
 }
 
+void* concurrent_heap::resize_or_move(void* p, std::size_t old_size,
+                                      std::size_t new_size) noexcept {
+    if constexpr (asserts_enabled) { (void)expect_own(p, {}); }
+    const bool has_own_segment =
+        map_->kind(p) == unit_map::large && map_->record(p)->segment->is_block &&
+        !sizes::has(new_size, default_alignment) && new_size <= PTRDIFF_MAX;
+    if (!has_own_segment) { return try_resize(p, old_size, new_size) ? p : nullptr; }
+    record& r = *map_->record(p);
+    map_->enter(r.begin, r.unit_count, unit_map::nothing, nullptr);
+    record* const moved = units_.move_block(r, new_size);
+    record& now = moved != nullptr ? *moved : r;
+    now.begin = now.segment->begin_of(now);
+    map_->enter(now.begin, now.unit_count, unit_map::large, &now);
+    poison(now.begin, now.unit_count * unit_size);
+    detail::unpoison_defined(now.begin, moved != nullptr ? new_size : old_size);
+    return moved != nullptr ? now.begin : nullptr;
+}
+
 void concurrent_heap::clear_large(record& r, void* p, std::size_t size) noexcept {
     if (r.segment->is_block) {
         if (r.is_used) { std::memset(p, 0, size); }

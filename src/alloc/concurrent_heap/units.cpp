@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <new>
+#include <utility>
 
 #include <cairn/core/inside/bits.hpp>
 #include <cairn/core/poison.hpp>
@@ -140,11 +141,15 @@ void unit_store::cut(unit_record& r, std::size_t count) noexcept {
     insert(rest, all - count);
 }
 
+/// Free runs were taken, and what is left of them is back in the lists.
+void unit_store::note_taken() noexcept { idle_units_ = std::min(idle_units_, used_free_units_); }
+
 unit_record* unit_store::take_free(std::size_t count) noexcept {
     unit_record* const r = find(count);
     if (r != nullptr) {
         remove(*r);
         cut(*r, count);
+        note_taken();
     }
     return r;
 }
@@ -211,6 +216,7 @@ bool unit_store::resize(unit_record& r, std::size_t count) noexcept {
         if (behind.unit_count < count - old) { return false; }
         remove(behind);
         cut(behind, count - old);
+        note_taken();
     }
     r.unit_count = static_cast<std::uint32_t>(count);
     return true;
@@ -257,8 +263,8 @@ bool unit_store::add_segment(std::size_t size) noexcept {
     if (memory == nullptr) { return false; }
     const auto units = static_cast<std::uint32_t>(size / unit_size);
     const auto head = static_cast<std::uint32_t>(head_units(units));
-    auto& s = *::new (memory) unit_segment{heap_, memory, size,  unit_alignment, units,
-                                           head,  0,      false, nullptr,        nullptr};
+    auto& s = *::new (memory) unit_segment{heap_, memory, size,  unit_alignment, units,  head,
+                                           0,     false,  false, nullptr,        nullptr};
     if (!map_.cover(memory, size)) {
         give_back(s);
         return false;
@@ -311,8 +317,8 @@ unit_record* unit_store::take_block(std::size_t size, alignment align) noexcept 
     void* const memory = ask(all, align);
     if (memory == nullptr) { return nullptr; }
     const auto units = static_cast<std::uint32_t>(all / unit_size);
-    auto& s = *::new (memory)
-                  unit_segment{heap_, memory, all, align, units, 0, 0, true, nullptr, nullptr};
+    auto& s = *::new (memory) unit_segment{heap_, memory, all,   align,   units,  0,
+                                           0,     true,   false, nullptr, nullptr};
     s.first_unit = static_cast<std::uint32_t>(align.bytes() / unit_size);
     if (!map_.cover(memory, all)) {
         give_back(s);
@@ -336,6 +342,44 @@ void unit_store::give_block(unit_record& r) noexcept {
     give_back(*r.segment);
 }
 
+/// Returns: the segment where it is now; nullptr: the system refuses.
+unit_segment* unit_store::move_pages(unit_segment& s, std::size_t size) noexcept {
+    if (!map_.cover(&s, size)) { return nullptr; }
+    if (page_memory::try_resize(&s, s.size, size)) { return &s; }
+    void* const place = page_memory::reserve_committed(size, unit_alignment);
+    if (place == nullptr) { return nullptr; }
+    unpoison(&s, s.size);
+    if (map_.cover(place, size) && page_memory::try_move(&s, s.size, place, size)) {
+        return static_cast<unit_segment*>(place);
+    }
+    page_memory::release(place, size);
+    return nullptr;
+}
+
+unit_record* unit_store::move_block(unit_record& r, std::size_t size) noexcept {
+    unit_segment& s = *r.segment;
+    const std::size_t all = (units_for(size) + 1) * unit_size;
+    if (!has_pages_ || s.align != unit_alignment || !may_grow_.load(memory_order::relaxed)) {
+        return nullptr;
+    }
+    {
+        const lock_scope held{lock_};
+        unlink(s);
+    }
+    unit_segment* const moved = move_pages(s, all);
+    unit_segment& now = moved != nullptr ? *moved : s;
+    if (moved != nullptr) {
+        now.memory = moved;
+        now.size = all;
+        now.unit_count = static_cast<std::uint32_t>(all / unit_size);
+        now.record(0).segment = moved;
+        now.record(0).unit_count = now.unit_count - now.first_unit;
+    }
+    const lock_scope held{lock_};
+    link(now);
+    return moved != nullptr ? &now.record(0) : nullptr;
+}
+
 // ------------------------------------------------------------------------------------------------
 // giving back
 
@@ -348,6 +392,7 @@ unit_segment* unit_store::take_empty_segment() noexcept {
     }
     if (s != nullptr) {
         remove(s->record(s->first_unit));
+        note_taken();
         unlink(*s);
     }
     return s;
@@ -370,12 +415,25 @@ unit_record* unit_store::take_used_run() noexcept {
 std::size_t unit_store::discard(unit_record& r) noexcept {
     unit_segment& s = *r.segment;
     const std::size_t i = s.index_of(r);
+    lock_.lock();
+    const bool is_first = !std::exchange(s.is_scattered, true);
+    lock_.unlock();
+    // Of a whole segment at once: advice for a part of a mapping would split it.
+    if (is_first) { (void)page_memory::advise_huge(&s, s.size, false); }
     page_memory::discard(s.unit(i), r.unit_count * unit_size);
     const std::size_t bytes = r.slot_count * unit_size;
     const lock_scope held{lock_};
     set_used(s, i, r.unit_count, false);
     free_run(r, r.unit_count);
+    note_taken();
     return bytes;
+}
+
+std::size_t unit_store::take_idle_size() noexcept {
+    const lock_scope held{lock_};
+    const std::size_t idle = idle_units_;
+    idle_units_ = used_free_units_;
+    return idle * unit_size;
 }
 
 std::size_t unit_store::trim(work_meter& work) noexcept {

@@ -70,6 +70,50 @@ TEST(concurrent_heap, units_serve_any_class_after_they_served_one) {
     h.validate();
 }
 
+TEST(concurrent_heap, trim_idle_returns_what_was_free_since_its_last_call) {
+    concurrent_heap h;
+    void* const p = h.allocate(2_MiB);
+    std::memset(p, 1, 2_MiB);
+    h.deallocate(p);
+    EXPECT_EQ(h.trim_idle(), 0u) << "it became free since the last call";
+    h.deallocate(h.allocate(2_MiB));
+    EXPECT_EQ(h.trim_idle(), 0u) << "it was used since the last call";
+    EXPECT_GE(h.trim_idle(), 2_MiB);
+    EXPECT_EQ(h.trim_idle(), 0u);
+    h.validate();
+}
+
+#if defined(__linux__)
+
+TEST(concurrent_heap, pages_of_a_block_above_4_MiB_move_when_it_is_resized) {
+    concurrent_heap h;
+    auto* p = static_cast<unsigned char*>(h.allocate(5_MiB));
+    std::memset(p, 7, 5_MiB);
+    std::size_t size = 5_MiB;
+    for (const std::size_t next : {9_MiB, 64_MiB, 6_MiB}) {
+        auto* const q = static_cast<unsigned char*>(h.resize_or_move(p, size, next));
+        ASSERT_NE(q, nullptr);
+        EXPECT_EQ(q[0], 7);
+        EXPECT_EQ(q[5_MiB - 1], 7);
+        EXPECT_EQ(reinterpret_cast<std::uintptr_t>(q) % 65536, 0u);
+        q[next - 1] = 7;
+        EXPECT_GE(h.usable_size(q), next);
+        EXPECT_LE(h.stats().segment_size, next + 64_KiB);
+        EXPECT_TRUE(q == p || !h.owns(p));
+        h.validate();
+        p = q;
+        size = next;
+    }
+    EXPECT_EQ(h.resize_or_move(p, size, PTRDIFF_MAX - 64_KiB), nullptr);
+    EXPECT_EQ(p[5_MiB - 1], 7) << "a refusal changes nothing";
+    EXPECT_EQ(h.resize_or_move(p, size, 1_MiB), p);
+    EXPECT_LE(h.stats().segment_size, 1_MiB + 64_KiB);
+    h.deallocate(p);
+    EXPECT_EQ(h.stats().segment_size, 0u);
+}
+
+#endif
+
 TEST(concurrent_heap, trim_keeps_to_its_limit) {
     concurrent_heap h;
     auto blocks = fill(h, 10'000, 1000);

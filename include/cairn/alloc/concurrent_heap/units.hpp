@@ -51,7 +51,8 @@ struct unit_segment {
     std::uint32_t unit_count;  // those of the records included
     std::uint32_t first_unit;  // behind the records
     std::uint32_t free_units;
-    bool is_block;  // of one large block, with one record
+    bool is_block;      // of one large block, with one record
+    bool is_scattered;  // trim() returned a part: huge pages would bring it back
     unit_segment* next;
     unit_segment* previous;
 
@@ -94,6 +95,9 @@ public:
     /// A block of `size` bytes in a segment of its own, at a multiple of `align`.
     [[nodiscard]] unit_record* take_block(std::size_t size, alignment align) noexcept;
     void give_block(unit_record& r) noexcept;
+    /// Makes a block of its own segment `size` bytes long, at other addresses if need be.
+    /// Requires: the map does not know it any more. Returns: its record; nullptr: it is as it was.
+    [[nodiscard]] unit_record* move_block(unit_record& r, std::size_t size) noexcept;
 
     /// Grows or shrinks the run of a large block in place. Returns: false: a neighbour is in use.
     [[nodiscard]] bool resize(unit_record& r, std::size_t count) noexcept;
@@ -103,6 +107,9 @@ public:
     /// Gives free memory back: whole segments, and pages of free runs where the upstream is the
     /// system. Returns: bytes.
     std::size_t trim(work_meter& work) noexcept;
+
+    /// Returns: bytes that trim() could have given back at every moment since the last call.
+    [[nodiscard]] std::size_t take_idle_size() noexcept;
 
     void allow_growth(bool allowed) noexcept { may_grow_.store(allowed, memory_order::relaxed); }
     [[nodiscard]] bool is_zero_at_first() const noexcept { return has_pages_; }
@@ -125,12 +132,14 @@ private:
     void insert(unit_record& r, std::size_t count) noexcept;
     void remove(unit_record& r) noexcept;
     void free_run(unit_record& r, std::size_t count) noexcept;
+    void note_taken() noexcept;
     void link(unit_segment& s) noexcept;
     void unlink(unit_segment& s) noexcept;
     [[nodiscard]] bool grow(std::size_t count) noexcept;
     [[nodiscard]] bool add_segment(std::size_t size) noexcept;
     [[nodiscard]] void* ask(std::size_t size, alignment align) noexcept;
     void give_back(unit_segment& s) noexcept;
+    [[nodiscard]] unit_segment* move_pages(unit_segment& s, std::size_t size) noexcept;
     std::size_t discard(unit_record& r) noexcept;
     [[nodiscard]] unit_segment* take_empty_segment() noexcept;
     [[nodiscard]] unit_record* take_used_run() noexcept;
@@ -149,6 +158,7 @@ private:
     std::size_t segment_size_ = 0;  // bytes in all
     std::size_t free_units_ = 0;
     std::size_t used_free_units_ = 0;  // of them, those that trim() can give back
+    std::size_t idle_units_ = 0;       // their least number since the last take_idle_size()
 };
 
 }}}  // namespace cairn::CAIRN_FLAVOUR::detail

@@ -50,7 +50,10 @@
 #    define CAIRN_DETAIL_ASAN 0
 #endif
 
-#if CAIRN_ASSERTS && CAIRN_DETAIL_ASAN
+#if defined(CAIRN_DETAIL_BELOW_MALLOC)  // libcairn-malloc's own copy: malloc/one_object.cpp
+#    define CAIRN_FLAVOUR v0_1_below_malloc
+#    define CAIRN_DETAIL_FLAVOUR_MARK this_program_needs_cairn_0_1_below_malloc
+#elif CAIRN_ASSERTS && CAIRN_DETAIL_ASAN
 #    define CAIRN_FLAVOUR v0_1_checked_asan
 #    define CAIRN_DETAIL_FLAVOUR_MARK \
         this_program_needs_cairn_0_1_built_with_CAIRN_ASSERTS_1_and_AddressSanitizer
