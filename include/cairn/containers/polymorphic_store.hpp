@@ -44,7 +44,8 @@
 #include <type_traits>
 #include <utility>
 
-#include <cairn/containers/polymorphic_store/look_ups.hpp>
+#include <cairn/containers/polymorphic_store/iterator.hpp>
+#include <cairn/containers/polymorphic_store/types.hpp>
 #include <cairn/core/assert.hpp>
 #include <cairn/core/inside/begin_anew.hpp>
 #include <cairn/storage/clone.hpp>
@@ -71,24 +72,26 @@ concept storable_types =
 /// Objects of `Types`, which derive from `Base`; without Types: of every type that is inserted.
 /// Base needs no virtual function and no virtual destructor: each object is destroyed as its own
 /// type. A loop over a closed set needs none; an open set calls f(Base&) for objects of all types.
-/// Members: below, and in polymorphic_store/look_ups.hpp:
-///     finding      find  contains  []  at  fault_of  handle_of
-///     all of them  size  empty  type_count  values  begin  end  for_each  items  capacity
-///                  upstream  validate
 template <class Base, class... Types>
-class polymorphic_store : public detail::polymorphic_look_ups<Base, Types...> {
-    using look_ups = detail::polymorphic_look_ups<Base, Types...>;
-    using look_ups::is_open, look_ups::types_, look_ups::type_number;
-    using typename look_ups::types;
+class polymorphic_store : public detail::other_names_of_maps {
+    static constexpr bool is_open = sizeof...(Types) == 0;
+    using types =
+        std::conditional_t<is_open, detail::open_types<Base>, detail::closed_types<Base, Types...>>;
+    template <class T>
+    using typed_rows = detail::typed_rows<Base, T>;
 
 public:
-    using typename look_ups::handle_type;
+    using handle_type = detail::polymorphic_handle<Base>;
+    /// What all its objects derive from.
+    using base_type = Base;
+    using iterator = detail::polymorphic_iterator<Base, types>;
+    using const_iterator = detail::polymorphic_iterator<const Base, const types>;
     using options = detail::slot_map_options;  // of each type's map
 
     /// An empty store, which takes no memory yet.
     explicit polymorphic_store(allocator_ref upstream = system_memory(),
                                const options& how = {}) noexcept
-        : look_ups{upstream, how} {}
+        : types_{upstream, how} {}
     explicit polymorphic_store(const options& how) noexcept
         : polymorphic_store{system_memory(), how} {}
     explicit polymorphic_store(std::size_t, ...) = delete;  // room: store.reserve<T>(1000)
@@ -100,6 +103,143 @@ public:
         polymorphic_store source{std::move(other)};
         swap(source);
         return *this;
+    }
+
+    // ---- finding ------------------------------------------------------------------------------
+
+    /// The object that `h` names; null when it is gone. Any handle may be asked for.
+    [[nodiscard]] Base* find(handle_type h) noexcept { return find_in<Base>(types_, h); }
+    [[nodiscard]] const Base* find(handle_type h) const noexcept {
+        return find_in<const Base>(types_, h);
+    }
+    /// The same where it is a T; null where it is gone or of another type.
+    template <class T>
+    [[nodiscard]] T* find(handle_type h) noexcept {
+        return find_as<T>(types_, h);
+    }
+    template <class T>
+    [[nodiscard]] const T* find(handle_type h) const noexcept {
+        return find_as<T>(types_, h);
+    }
+    [[nodiscard]] bool contains(handle_type h) const noexcept { return find(h) != nullptr; }
+    /// Requires: contains(h). Any other handle stops a checked build, which says what is wrong with
+    /// it: null, of another store, stale, and where it was asked for.
+    [[nodiscard]] Base& operator[](detail::asked<handle_type> h) noexcept {
+        return *live(*this, h, detail::line_of(h));
+    }
+    [[nodiscard]] const Base& operator[](detail::asked<handle_type> h) const noexcept {
+        return *live(*this, h, detail::line_of(h));
+    }
+    /// As operator[], and a handle that finds nothing stops every build.
+    [[nodiscard]] Base& at(handle_type h, call_site from = call_site::current()) noexcept {
+        return *found_or_stop(*this, h, from);
+    }
+    [[nodiscard]] const Base& at(handle_type h,
+                                 call_site from = call_site::current()) const noexcept {
+        return *found_or_stop(*this, h, from);
+    }
+    /// Why find(h) finds nothing. Any handle may be asked for. For messages: it costs a call.
+    [[nodiscard]] handle_fault fault_of(handle_type h) const noexcept {
+        const auto otherwise = h ? handle_fault::foreign : handle_fault::null;
+        return types::at(types_, type_number(h), otherwise,
+                         [h](const auto& rows) { return rows.fault_of(h); });
+    }
+    /// The handle of an object that lives here. O(types). Requires: `object` is in this store.
+    [[nodiscard]] handle_type handle_of(const Base& object) const noexcept {
+        handle_type h;
+        types::each(types_, [&](const auto& rows, std::size_t number) {
+            const detail::base_rows<const Base> all = rows.rows();
+            const std::size_t offset =
+                reinterpret_cast<std::uintptr_t>(compiler::address_of(object)) -
+                reinterpret_cast<std::uintptr_t>(all.first);
+            if (all.count != 0 && offset < all.count * all.stride) {
+                h = all.handles[offset / all.stride].with_user(number);
+            }
+        });
+        CAIRN_ASSERT(h, "the object lives in this store",
+                     {.object = compiler::address_of(object), .type = "object"});
+        return h;
+    }
+
+    // ---- all of them --------------------------------------------------------------------------
+
+    /// Objects of all types.
+    [[nodiscard]] std::size_t size() const noexcept {
+        std::size_t count = 0;
+        types::each(types_, [&](const auto& rows, std::size_t) { count += rows.size(); });
+        return count;
+    }
+    [[nodiscard]] bool empty() const noexcept { return size() == 0; }
+    /// Objects of type T.
+    template <class T>
+    [[nodiscard]] std::size_t size() const noexcept {
+        return std::as_const(*this).template values<T>().size();
+    }
+    /// Types: those of a closed set, or those that were inserted or reserved.
+    [[nodiscard]] std::size_t type_count() const noexcept { return types_.count(); }
+    [[nodiscard]] allocator_ref upstream() const noexcept { return types_.upstream(); }
+    /// All objects of type T, packed, from a cache line on. They do not change places through the
+    /// span: sort() takes the handles along.
+    template <class T>
+    [[nodiscard]] detail::row_span<T> values() noexcept {
+        check_type<T>();
+        auto* const rows = types::template known<T>(types_);
+        return rows != nullptr ? detail::row_span<T>{rows->values()} : detail::row_span<T>{};
+    }
+    template <class T>
+    [[nodiscard]] detail::row_span<const T> values() const noexcept {
+        check_type<T>();
+        const auto* const rows = types::template known<T>(types_);
+        return rows != nullptr ? detail::row_span<const T>{rows->values()}
+                               : detail::row_span<const T>{};
+    }
+
+    /// Calls f(object) or f(handle, object) for each, type by type. In a closed set `object` is of
+    /// its own type: `f` takes auto&, or Base&. In an open one it is a Base&.
+    /// Requires: `f` does not insert or erase.
+    template <class F>
+    void for_each(F&& f) {
+        types::each(types_, [&](auto& rows, std::size_t number) { visit(rows, number, f); });
+    }
+    template <class F>
+    void for_each(F&& f) const {
+        types::each(types_, [&](const auto& rows, std::size_t number) { visit(rows, number, f); });
+    }
+    /// The same for those of type T: f(T&) or f(handle, T&), in either set.
+    template <class T, class F>
+    void for_each(F&& f) {
+        check_type<T>();
+        for_each_of<T>(types_, f);
+    }
+    template <class T, class F>
+    void for_each(F&& f) const {
+        check_type<T>();
+        for_each_of<T>(types_, f);
+    }
+    /// Handle and object of each, as its base: for (auto [h, object] : store.items()).
+    [[nodiscard]] auto items() noexcept {
+        return detail::polymorphic_items<Base, types>{begin(), end()};
+    }
+    [[nodiscard]] auto items() const noexcept {
+        return detail::polymorphic_items<const Base, const types>{begin(), end()};
+    }
+    [[nodiscard]] iterator begin() noexcept { return iterator{types_, 0}; }
+    [[nodiscard]] iterator end() noexcept { return iterator{types_, types_.count()}; }
+    [[nodiscard]] const_iterator begin() const noexcept { return const_iterator{types_, 0}; }
+    [[nodiscard]] const_iterator end() const noexcept {
+        return const_iterator{types_, types_.count()};
+    }
+    /// Objects of type T for which there is room.
+    template <class T>
+    [[nodiscard]] std::size_t capacity() const noexcept {
+        check_type<T>();
+        const auto* const rows = types::template known<T>(types_);
+        return rows != nullptr ? rows->capacity() : 0;
+    }
+
+    /// O(slots). A broken invariant stops a checked build.
+    void validate() const noexcept {
+        types::each(types_, [](const auto& rows, std::size_t) { rows.validate(); });
     }
 
     // ---- room ---------------------------------------------------------------------------------
@@ -137,8 +277,8 @@ public:
     /// Throws:  what the constructor throws; nothing has changed then.
     template <class T, class... Args>
     [[nodiscard]] handle_type emplace(Args&&... args) {
-        look_ups::template check_type<T>();
-        if constexpr (!look_ups::template holds<T>) {
+        check_type<T>();
+        if constexpr (!holds<T>) {
             return {};  // the sentence is enough
         } else {
             const auto [rows, number] = rows_of<T>();
@@ -171,7 +311,7 @@ public:
     /// Moves a T out and erases it. Returns: nothing when it is gone, or of another type.
     template <class T>
     [[nodiscard]] std::optional<T> take(handle_type h) {
-        look_ups::template check_type<T>();
+        check_type<T>();
         auto* const rows = types::template numbered<T>(types_, type_number(h));
         if (rows == nullptr) { return {}; }
         return rows->take(h);
@@ -187,7 +327,7 @@ public:
     /// The same among those of type T.
     template <class T, class Predicate>
     std::size_t erase_if(Predicate&& predicate) {
-        look_ups::template check_type<T>();
+        check_type<T>();
         auto* const rows = types::template known<T>(types_);
         return rows != nullptr ? rows->erase_if(predicate) : 0;
     }
@@ -202,7 +342,7 @@ public:
     }
     template <class T, class Predicate>
     std::size_t swap_erase_if(Predicate&& predicate) {
-        look_ups::template check_type<T>();
+        check_type<T>();
         auto* const rows = types::template known<T>(types_);
         return rows != nullptr ? rows->swap_erase_if(predicate) : 0;
     }
@@ -213,7 +353,7 @@ public:
     /// The same for those of type T.
     template <class T>
     void clear() noexcept {
-        look_ups::template check_type<T>();
+        check_type<T>();
         auto* const rows = types::template known<T>(types_);
         if (rows != nullptr) { rows->clear(); }
     }
@@ -244,7 +384,7 @@ public:
     /// then.
     template <class T, class Less>
     [[nodiscard]] bool sort(Less&& less) {
-        look_ups::template check_type<T>();
+        check_type<T>();
         auto* const rows = types::template known<T>(types_);
         return rows == nullptr || rows->sort(less);
     }
@@ -256,7 +396,7 @@ public:
     [[nodiscard]] std::optional<polymorphic_store> clone() const
         requires types::is_cloneable
     {
-        return clone(look_ups::upstream());
+        return clone(upstream());
     }
     [[nodiscard]] std::optional<polymorphic_store> clone(allocator_ref upstream) const
         requires types::is_cloneable
@@ -280,13 +420,106 @@ public:
 
 private:
     template <class T>
+    static constexpr bool holds =
+        std::is_base_of_v<Base, T> && (is_open || (std::is_same_v<T, Types> || ...));
+    template <class T>
+    static constexpr void check_type() noexcept {
+        static_assert(std::is_base_of_v<Base, T>,
+                      "objects of a polymorphic_store derive from its Base");
+        static_assert(is_open || (std::is_same_v<T, Types> || ...),
+                      "a closed polymorphic_store holds the types that it names: "
+                      "polymorphic_store<Base, Types...>");
+    }
+    [[nodiscard]] static constexpr std::size_t type_number(handle_type h) noexcept {
+        return static_cast<std::size_t>(h.user());
+    }
+    template <class B, class T>
+    [[nodiscard]] static B* find_in(T& all, handle_type h) noexcept {
+        return types::at(all, type_number(h), static_cast<B*>(nullptr),
+                         [h](auto& rows) -> B* { return rows.find(h); });
+    }
+    template <class T, class All>
+    [[nodiscard]] static auto* find_as(All& all, handle_type h) noexcept {
+        check_type<T>();
+        using object = std::conditional_t<std::is_const_v<All>, const T, T>;
+        object* found = nullptr;
+        if constexpr (holds<T>) {
+            auto* const rows = types::template numbered<T>(all, type_number(h));
+            if (rows != nullptr) [[likely]] { found = rows->find(h); }
+        }
+        return found;
+    }
+    template <class Self>
+    [[nodiscard]] static auto* live(Self& self, handle_type h,
+                                    [[maybe_unused]] call_site from) noexcept {
+#if CAIRN_ASSERTS
+        return found_or_stop(self, h, from);
+#else
+        return detail::not_null(self.find(h));
+#endif
+    }
+    template <class Self>
+    [[nodiscard]] static auto* found_or_stop(Self& self, handle_type h, call_site from) noexcept {
+        auto* const object = self.find(h);
+        if (object == nullptr) [[unlikely]] { self.refuse(h, from); }
+        return detail::not_null(object);
+    }
+    [[noreturn, CAIRN_COLD, CAIRN_NOINLINE]] void refuse(handle_type h, call_site from) const {
+        (void)types::at(types_, type_number(h), false, [&](const auto& rows) -> bool {
+            rows.refuse(h, this, from);
+            return false;
+        });
+        detail::refuse_handle(
+            {fault_of(h), this, "polymorphic_store", h.index(), 0, 0, h.generation()}, from);
+    }
+
+    /// f(object) or f(handle, object) for the rows of a type: typed_rows, or any_rows.
+    template <class Rows, class F>
+    static void visit(Rows& rows, std::size_t number, F& f) {
+        if constexpr (requires { rows.values(); }) {
+            const auto all = rows.values();
+            visit_all(all.data(), all.size(), rows.handles().data(), number, f);
+        } else {
+            const auto all = rows.rows();
+            visit_all(all, all.count, all.handles, number, f);
+        }
+    }
+    template <class Rows, class F>
+    static void visit_all(Rows rows, std::size_t count, const handle_type* handles,
+                          std::size_t number, F& f) {
+        for (std::size_t row = 0; row < count; ++row) {
+            if constexpr (std::is_invocable_v<F&, handle_type, decltype(rows[row])>) {
+                f(handles[row].with_user(number), rows[row]);
+            } else {
+                f(rows[row]);
+            }
+        }
+    }
+    template <class T, class All, class F>
+    static void for_each_of(All& all, F& f) {
+        if constexpr (is_open) {
+            types::each(all, [&](auto&, std::size_t number) {
+                auto* const rows = types::template numbered<T>(all, number);
+                if (rows != nullptr) { visit(*rows, number, f); }
+            });
+        } else {
+            types::each(all, [&](auto& rows, std::size_t number) {
+                using here = std::remove_const_t<std::remove_reference_t<decltype(rows)>>;
+                if constexpr (std::is_same_v<here, typed_rows<T>>) { visit(rows, number, f); }
+            });
+        }
+    }
+
+    template <class T>
     [[nodiscard]] detail::numbered_rows<Base, T> rows_of() noexcept {
-        look_ups::template check_type<T>();
+        check_type<T>();
         return types_.template rows_of<T>();
     }
     [[nodiscard]] static handle_type named(handle_type h, std::size_t number) noexcept {
         return h ? h.with_user(number) : h;
     }
+
+    types types_;
 };
 
 /// A list that no store can hold: the sentence alone.
