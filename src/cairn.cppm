@@ -14,6 +14,7 @@ module;
 #include <cairn/alloc/best_fit.hpp>
 #include <cairn/alloc/budget.hpp>
 #include <cairn/alloc/builder.hpp>
+#include <cairn/alloc/concurrent_budget.hpp>
 #include <cairn/alloc/concurrent_heap.hpp>
 #include <cairn/alloc/concurrent_pool.hpp>
 #include <cairn/alloc/concurrent_pool_of.hpp>
@@ -29,6 +30,7 @@ module;
 #include <cairn/alloc/monotonic.hpp>
 #include <cairn/alloc/pool.hpp>
 #include <cairn/alloc/pool_of.hpp>
+#include <cairn/alloc/reclaim_order.hpp>
 #include <cairn/alloc/required_size.hpp>
 #include <cairn/alloc/scratch.hpp>
 #include <cairn/alloc/tagged_arenas.hpp>
@@ -145,6 +147,7 @@ using cairn::collection_report;
 using cairn::column_list;
 using cairn::compaction_report;
 using cairn::components_of;
+using cairn::concurrent_budget;
 using cairn::concurrent_heap;
 using cairn::concurrent_object_pool;
 using cairn::concurrent_pool;
@@ -249,6 +252,7 @@ using cairn::pool;
 using cairn::pool_hooks;
 using cairn::pool_of;
 using cairn::quick_fit;
+using cairn::reclaim_order;
 using cairn::ref;
 using cairn::ref_array;
 using cairn::refers_to;

@@ -232,6 +232,8 @@ void add_everybody(lab::comparison& c, Add add) {
     add.template operator()<magazine_limit<64>>(c, kind::limit, "magazines of 64, spin lock");
     add.template operator()<cairn_threads>(c, kind::cairn, "cairn::concurrent_pool");
     add.template operator()<cairn_heap_threads>(c, kind::cairn, "cairn::concurrent_heap");
+    add.template operator()<cairn_limited_threads>(c, kind::cairn,
+                                                   "cairn::concurrent_budget<concurrent_heap>");
     add.template operator()<cairn_views>(c, kind::cairn, "cairn::concurrent_pool, local()");
     add.template operator()<shared_by_all<cairn_locked>>(c, kind::cairn, "cairn::locked<pool>");
     add.template operator()<shared_by_all<mutex_pool>>(c, kind::baseline, "fast-alloc, mutex pool");

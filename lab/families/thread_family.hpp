@@ -12,6 +12,7 @@
 #include <mutex>
 #include <vector>
 
+#include <cairn/alloc/concurrent_budget.hpp>
 #include <cairn/alloc/concurrent_heap.hpp>
 #include <cairn/alloc/concurrent_pool.hpp>
 #include <cairn/alloc/locked.hpp>
@@ -117,17 +118,25 @@ struct cairn_threads {
 };
 
 /// A heap of any size, asked for one size that the compiler knows.
-struct cairn_heap_threads {
-    cairn::concurrent_heap heap;
-    explicit cairn_heap_threads(std::size_t) {}
+template <class Heap>
+struct cairn_heap_of {
+    Heap heap;
+    explicit cairn_heap_of(std::size_t) {}
     struct thread_view {
-        cairn::concurrent_heap* h;
+        Heap* h;
         void* allocate() { return h->allocate(slot_size); }
         void deallocate(void* q) { h->deallocate(q, slot_size); }
     };
     thread_view view(unsigned) { return {&heap}; }
     std::size_t depot_operations() const { return 0; }
 };
+using cairn_heap_threads = cairn_heap_of<cairn::concurrent_heap>;
+
+/// The same with a limit that is never reached.
+struct limited_heap : cairn::concurrent_budget<cairn::concurrent_heap> {
+    limited_heap() : concurrent_budget{std::size_t{1} << 30} {}
+};
+using cairn_limited_threads = cairn_heap_of<limited_heap>;
 
 struct cairn_views {
     cairn::concurrent_pool slots{slot_size, cairn::alignment{64}};

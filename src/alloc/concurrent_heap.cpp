@@ -82,6 +82,7 @@ void concurrent_heap::put_cold(cache& which, unsigned k, void* p) noexcept {
     }
     if (c == nullptr || c->limits[k] == 0) {
         bins_[k].give_to_chunks(&p, 1, place{*this});
+        refund(sizes::size_of(k));
         return;
     }
     void** const top = c->stacks[k].top.load(unordered);
@@ -92,22 +93,28 @@ void concurrent_heap::put_cold(cache& which, unsigned k, void* p) noexcept {
 /// For a thread without a cache. Returns: nullptr when exhausted.
 void* concurrent_heap::take_shared(unsigned k) noexcept {
     void* p = nullptr;
+    if (admitted(k, 1) == 0) { return nullptr; }
     if (bins_[k].take(k, &p, 1, place{*this}) != 0) { return p; }
     // Slots of other classes that wait may be whole chunks.
     drain_batches();
-    return bins_[k].take(k, &p, 1, place{*this}) != 0 ? p : nullptr;
+    if (bins_[k].take(k, &p, 1, place{*this}) != 0) { return p; }
+    refund(sizes::size_of(k));
+    return nullptr;
 }
 
 /// Gets slots into an empty stack, the lowest address on top. Returns: how many; 0: exhausted.
 unsigned concurrent_heap::fill(cache& c, unsigned k) noexcept {
     void* slot_array[slot_batch::slot_count_max];
-    const unsigned wanted = std::min<unsigned>((c.limits[k] + 1u) / 2, slot_batch::slot_count_max);
+    const unsigned wanted =
+        admitted(k, std::min<unsigned>((c.limits[k] + 1u) / 2, slot_batch::slot_count_max));
+    if (wanted == 0) { return 0; }
     unsigned count = bins_[k].take(k, slot_array, wanted, place{*this});
     if (count == 0) {
         empty(c);
         drain_batches();
         count = bins_[k].take(k, slot_array, wanted, place{*this});
     }
+    refund((wanted - count) * sizes::size_of(k));
     void** top = c.floors[k].load(unordered);
     for (unsigned i = count; i-- != 0;) {
         CAIRN_DETAIL_STEP();
@@ -127,6 +134,7 @@ void concurrent_heap::spill(cache& c, unsigned k, unsigned count) noexcept {
     compiler::signal_fence(detail::memory_order::seq_cst);
     const unsigned given = bins_[k].give(top - count, count, batch_count_max(k), place{*this});
     c.set_top(k, top - given);
+    refund(given * sizes::size_of(k));
 }
 
 /// All slots go back to their chunks.
@@ -137,8 +145,20 @@ void concurrent_heap::empty(cache& c) noexcept {
             c.set_top(k, top);
             compiler::signal_fence(detail::memory_order::seq_cst);
             bins_[k].give_to_chunks(top, count, place{*this});
+            refund(count * sizes::size_of(k));
         }
     }
+}
+
+/// Slots of class `k` that the limit admits, at most `wanted`; they are counted from now on.
+unsigned concurrent_heap::admitted(unsigned k, unsigned wanted) const noexcept {
+    if (limit_ == nullptr) { return wanted; }
+    while (wanted != 0 && !limit_->pay_shared(nullptr, wanted * sizes::size_of(k))) { wanted /= 2; }
+    return wanted;
+}
+
+void concurrent_heap::refund(std::size_t size) const noexcept {
+    if (limit_ != nullptr && size != 0) { limit_->put_shared(nullptr, size); }
 }
 
 void concurrent_heap::heed_trim(cache& c) noexcept {

@@ -31,6 +31,7 @@ seconds_max = 5     # for all variables of one stop; they take a hundredth of th
 exempt = {
     "atomic_ref": "one reference, to a number",
     "call_site_allocator": "the tracked allocator, a label and a line, in their own words",
+    "concurrent_budget": "a count and a credit of each thread: live_size()",
     "concurrent_heap": "units, and the caches of its threads: a list for those who look at blocks",
     "context_hooks": "functions for a C library, and a reference to the allocator",
     "deleter_in": "an allocator, of a std::unique_ptr",
@@ -50,8 +51,10 @@ exempt = {
     "page_allocator": "its options alone",
     "pmr_resource": "what is inside is shown as such",
     "registry": "a list of entries: a tree for those who print a snapshot",
+    "reclaim_order": "links in front of its steps: a list for those who look at them",
     "reset_policy": "a constant in the options of an arena",
     "std_allocator": "one allocator_ref or pointer",
+    "step": "of a reclaim_order: a function and its context",
     "system_allocator": "has no state",
     "tag": "of tagged_arenas: a record and its life",
     "tagged_arenas": "blocks and the number of a tag: a list for those who look at blocks",

@@ -14,8 +14,9 @@
 //      class game { cairn::budget<cairn::system_allocator> memory{64_MiB}; ... };     // a member
 //
 // Use it for: the memory of a subsystem in a program that is shipped; a test console with less.
-// Look elsewhere for: bytes that lie together (an arena or heap of that size); refusals for tests
-//             (debug/failing.hpp); figures by owner (debug/tracked.hpp).
+// Look elsewhere for: several threads (concurrent_budget.hpp); several ways to free memory
+//             (reclaim_order.hpp); bytes that lie together (an arena or heap of that size);
+//             refusals for tests (debug/failing.hpp); figures by owner (debug/tracked.hpp).
 //
 // Counted are the bytes that were asked for, not what the allocator rounds them up to. A budget may
 // be the allocator of another budget: a request passes when all of them have room.

@@ -43,6 +43,7 @@
 
 #include <cairn/alloc/concurrent_heap/heap_cache.hpp>
 #include <cairn/alloc/concurrent_heap/units.hpp>
+#include <cairn/alloc/inside/byte_credits.hpp>
 #include <cairn/core/allocator_ref.hpp>
 #include <cairn/core/inside/compiler.hpp>
 #include <cairn/core/poison.hpp>
@@ -53,6 +54,9 @@
 #include <cairn/storage/work_limit.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
+
+template <byte_allocator A>
+class concurrent_budget;
 
 namespace detail {
 
@@ -198,6 +202,8 @@ public:
 private:
     friend struct concurrent_heap_registry;
     friend struct concurrent_heap_checks;
+    template <byte_allocator A>
+    friend class concurrent_budget;
     using cache = detail::heap_cache;
     using sizes = detail::slot_sizes;
     using record = detail::unit_record;
@@ -230,6 +236,8 @@ private:
     void take_room(cache& c, unsigned for_class, std::size_t size) noexcept;
     void move_stack(cache& c, unsigned k, unsigned limit) noexcept;
     void drain_batches() noexcept;
+    [[nodiscard]] unsigned admitted(unsigned k, unsigned wanted) const noexcept;
+    void refund(std::size_t size) const noexcept;
     [[nodiscard]] unsigned batch_count_max(unsigned k) const noexcept;
 
     // Large blocks: concurrent_heap/large.cpp.
@@ -257,6 +265,7 @@ private:
     detail::heap_home* home_ = nullptr;
     detail::unit_map* map_ = nullptr;
     options options_;
+    detail::byte_credits* limit_ = nullptr;  // counts live and cached bytes; nullptr: no limit
     detail::trim_epoch epoch_;
 
     alignas(cache_line_size) detail::unit_store units_;

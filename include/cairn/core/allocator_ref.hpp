@@ -70,8 +70,8 @@ concept takes_call_site_of_allocate =
 /// a.allocate(size, align) on behalf of the line `from`, which unchecked builds do not know: their
 /// reports have line 0, and no line of cairn.
 template <byte_allocator A>
-[[nodiscard]] void* allocate_for(A& a, std::size_t size, alignment align,
-                                 [[maybe_unused]] call_site from) noexcept {
+[[nodiscard, CAIRN_FORCE_INLINE]] inline void* allocate_for(
+    A& a, std::size_t size, alignment align, [[maybe_unused]] call_site from) noexcept {
     if constexpr (takes_call_site_of_allocate<A>) {
         return a.allocate(size, align, from);
     } else {

@@ -24,6 +24,8 @@ bool is_apart(std::size_t size, alignment align) noexcept {
 
 void* concurrent_heap::allocate_large(std::size_t size, alignment align) noexcept {
     if (size > PTRDIFF_MAX) { return nullptr; }
+    const std::size_t whole = units_for(size) * unit_size;
+    if (limit_ != nullptr && !limit_->pay_shared(nullptr, whole)) { return nullptr; }
     const auto take = [&]() noexcept {
         return is_apart(size, align) ? units_.take_block(size, align)
                                      : units_.take(units_for(size));
@@ -34,7 +36,10 @@ void* concurrent_heap::allocate_large(std::size_t size, alignment align) noexcep
         if (cache* const mine = concurrent_heap_registry::find(*this)) { empty(*mine); }
         drain_batches();
         r = take();
-        if (r == nullptr) { return nullptr; }
+        if (r == nullptr) {
+            refund(whole);
+            return nullptr;
+        }
     }
     r->begin = r->segment->begin_of(*r);
     units_.publish(*r, detail::unit_state::large);
@@ -44,13 +49,15 @@ void* concurrent_heap::allocate_large(std::size_t size, alignment align) noexcep
 }
 
 void concurrent_heap::deallocate_large(record& r) noexcept {
-    poison(r.begin, r.unit_count * unit_size);
+    const std::size_t whole = r.unit_count * unit_size;
+    poison(r.begin, whole);
     map_->enter(r.begin, r.unit_count, unit_map::nothing, nullptr);
     if (r.segment->is_block) {
         units_.give_block(r);
     } else {
         units_.give(r);
     }
+    refund(whole);
 }
 
 bool concurrent_heap::resize_large(record& r, std::size_t new_size) noexcept {
@@ -64,7 +71,13 @@ bool concurrent_heap::resize_large(record& r, std::size_t new_size) noexcept {
         poison(r.begin + count * unit_size, (old - count) * unit_size);
         map_->enter(r.begin + count * unit_size, old - count, unit_map::nothing, nullptr);
     }
-    if (!units_.resize(r, count)) { return false; }
+    const std::size_t more = count > old ? (count - old) * unit_size : 0;
+    if (limit_ != nullptr && !limit_->pay_shared(nullptr, more)) { return false; }
+    if (!units_.resize(r, count)) {
+        refund(more);
+        return false;
+    }
+    if (count < old) { refund((old - count) * unit_size); }
     if (count > old) { map_->enter(r.begin + old * unit_size, count - old, unit_map::large, &r); }
     return true;
 }
