@@ -187,6 +187,9 @@ def check(name, programs):
                 failed.append(f"{where}: {function}() took {answer['seconds']:.1f} s")
             for variable, (type, text) in answer["shown"].items():
                 kinds.add(cairn_views.class_of(type))
+                if "detail::" in text:
+                    failed.append(f"{where}: {function}(): {variable} shows a name of the inside: "
+                                  f"{text[:200]}")
                 wanted = expected.get(function, {}).get(variable)
                 if wanted is None:   # wrecks: any text, but some
                     if text.startswith("error:") or "raw_" in text or not text:
