@@ -1,0 +1,430 @@
+// What programs do to a malloc. Each case is a process of its own: malloc_traps NAME. The test runs
+// them with libcairn-malloc preloaded, linked, and linked into a static program (traps_test.py).
+#include <dlfcn.h>
+#include <errno.h>
+#include <malloc.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <new>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "malloc/expect.hpp"
+
+// C23. Weak: the program is linked without libcairn-malloc, too.
+extern "C" [[gnu::weak]] void free_sized(void*, size_t);
+extern "C" [[gnu::weak]] void free_aligned_sized(void*, size_t, size_t);
+
+namespace {
+
+// The compiler knows malloc, and would leave out what is never looked at.
+void* volatile last_block = nullptr;
+void* taken(size_t size) {
+    last_block = malloc(size);
+    return last_block;
+}
+void* hidden(void* p) {
+    last_block = p;
+    return last_block;
+}
+bool is_multiple(const void* p, size_t align) {
+    return reinterpret_cast<uintptr_t>(p) % align == 0;
+}
+size_t resident() {
+    size_t all = 0;
+    size_t pages = 0;
+    FILE* const f = fopen("/proc/self/statm", "r");
+    if (f == nullptr || fscanf(f, "%zu %zu", &all, &pages) != 2) { abort(); }
+    fclose(f);
+    return pages * 4096;
+}
+
+// Before every other constructor: as in a static program, before anything else allocated, more keys
+// are made than a thread has room for. The next pthread_setspecific allocates.
+bool was_early_right = false;
+[[gnu::constructor(101)]] void early() {
+    for (int i = 0; i < 64; ++i) {
+        pthread_key_t key{};
+        if (pthread_key_create(&key, nullptr) != 0) { return; }
+    }
+    void* const p = taken(100);
+    char text[40];
+    snprintf(text, sizeof text, "%f %p", 1.5, p);
+    was_early_right = p != nullptr && malloc_usable_size(p) >= 100;
+    free(p);
+}
+
+void before_constructors() {
+    EXPECT(was_early_right);
+    EXPECT(dlsym(RTLD_DEFAULT, "no_such_symbol") == nullptr);
+    EXPECT(dlerror() != nullptr);  // it allocates the message
+    std::thread{[] { free(taken(10)); }}.join();
+}
+
+void errno_stays() {
+    void* const blocks[] = {taken(10), taken(100'000), taken(50 << 20), nullptr};
+    for (void* p : blocks) {
+        errno = 77;
+        free(p);
+        EXPECT(errno == 77);
+    }
+    errno = 0;
+    EXPECT(taken(PTRDIFF_MAX) == nullptr && errno == ENOMEM);
+    errno = 0;
+    EXPECT(taken(SIZE_MAX) == nullptr && errno == ENOMEM);
+    errno = 0;
+    EXPECT(hidden(calloc(SIZE_MAX / 2, 3)) == nullptr && errno == ENOMEM);
+    errno = 0;
+    void* const p = taken(10);
+    EXPECT(hidden(realloc(p, PTRDIFF_MAX)) == nullptr && errno == ENOMEM);
+    errno = 0;
+    EXPECT(reallocarray(p, SIZE_MAX / 2, 3) == nullptr && errno == ENOMEM);
+    free(p);
+}
+
+void edges_as_glibc() {
+    void* const a = taken(0);
+    void* const b = taken(0);
+    EXPECT(a != nullptr && b != nullptr && a != b);
+    EXPECT(hidden(realloc(a, 0)) == nullptr);  // and it is free
+    free(b);
+    void* const c = hidden(realloc(nullptr, 0));
+    EXPECT(c != nullptr);
+    free(c);
+    EXPECT(hidden(calloc(0, 5)) != nullptr);
+    void* p = nullptr;
+    EXPECT(posix_memalign(&p, 0, 8) == EINVAL && posix_memalign(&p, 4, 8) == EINVAL);
+    EXPECT(posix_memalign(&p, 24, 8) == EINVAL && p == nullptr);
+    EXPECT(posix_memalign(&p, 64, SIZE_MAX / 2 + 2) == ENOMEM && p == nullptr);
+    EXPECT(is_multiple(hidden(memalign(48, 8)), 64));  // the next power of two
+    EXPECT(hidden(memalign(0, 8)) != nullptr);
+    errno = 0;
+    EXPECT(hidden(memalign(SIZE_MAX / 2 + 2, 8)) == nullptr && errno == EINVAL);
+    EXPECT(is_multiple(hidden(valloc(1)), 4096) && is_multiple(hidden(pvalloc(1)), 4096));
+    EXPECT(malloc_usable_size(hidden(pvalloc(4097))) >= 8192);
+    EXPECT(malloc_usable_size(nullptr) == 0);
+    free(nullptr);
+}
+
+void every_function() {
+    for (size_t align = 1; align <= 1 << 20; align *= 2) {
+        for (const size_t size : {size_t{1}, size_t{1000}, size_t{40'000}, size_t{5'000'000}}) {
+            void* p = nullptr;
+            EXPECT(posix_memalign(&p, align < 8 ? 8 : align, size) == 0 && is_multiple(p, align));
+            memset(p, 1, size);
+            EXPECT(malloc_usable_size(p) >= size);
+            free(p);
+            auto* q = static_cast<char*>(hidden(aligned_alloc(align, size)));
+            EXPECT(is_multiple(q, align));
+            memset(q, 2, malloc_usable_size(q));
+            q = static_cast<char*>(hidden(realloc(q, size * 3)));
+            EXPECT(q[0] == 2 && q[size - 1] == 2);
+            free_sized(q, size * 3);
+        }
+    }
+    free_aligned_sized(hidden(aligned_alloc(64, 128)), 64, 128);
+    for (const size_t size : {size_t{10}, size_t{3000}, size_t{200'000}, size_t{20'000'000}}) {
+        auto* dirty = static_cast<char*>(taken(size));
+        memset(dirty, 3, size);
+        free(dirty);
+        auto* const zero = static_cast<char*>(hidden(calloc(size, 1)));
+        for (size_t i = 0; i < size; ++i) { EXPECT(zero[i] == 0); }
+        free(zero);
+    }
+    char* grown = nullptr;
+    for (size_t size = 1; size < 100'000'000; size = size * 3 / 2 + 1) {
+        grown = static_cast<char*>(hidden(realloc(grown, size)));
+        grown[size - 1] = static_cast<char>(size);
+        if (size > 1) { EXPECT(grown[0] == 1 && malloc_usable_size(grown) >= size); }
+    }
+    grown = static_cast<char*>(hidden(realloc(grown, 10)));
+    EXPECT(grown[0] == 1);
+    const struct mallinfo2 info = mallinfo2();
+    EXPECT(info.arena >= info.uordblks && info.uordblks >= 10);
+    free(grown);
+    EXPECT(malloc_trim(0) == 1);
+    EXPECT(mallopt(M_TRIM_THRESHOLD, 1) == 1);
+}
+
+std::atomic<bool> ends{false};
+
+void churn(unsigned seed) {
+    std::vector<std::pair<char*, size_t>> live(200);
+    while (!ends) {
+        for (auto& [p, size] : live) {
+            EXPECT(p == nullptr || (p[0] == 5 && p[size - 1] == 5));
+            free(p);
+            seed = seed * 1103515245 + 12345;
+            size = 1 + (seed >> 8) % (seed % 50 == 0 ? 100'000 : 1000);
+            p = static_cast<char*>(taken(size));
+            p[0] = p[size - 1] = 5;
+        }
+    }
+    for (auto& [p, size] : live) { free(p); }
+}
+
+void fork_while_others_allocate() {
+    std::vector<std::thread> threads;
+    for (unsigned i = 0; i < 3; ++i) { threads.emplace_back(churn, i); }
+    // They run while the heap is not locked: its own handlers were registered before them.
+    pthread_atfork([] { free(taken(5000)); }, [] { free(taken(5000)); }, [] { free(taken(5000)); });
+    for (int i = 0; i < 40; ++i) {
+        const pid_t child = fork();
+        if (child == 0) {
+            alarm(20);
+            for (size_t size = 1; size < 300'000; size = size * 2 + 3) { free(taken(size)); }
+            std::thread{[] { free(taken(3000)); }}.join();
+            _exit(malloc_trim(0) == 1 ? 0 : 1);
+        }
+        int status = 1;
+        EXPECT(waitpid(child, &status, 0) == child && status == 0);
+    }
+    ends = true;
+    for (auto& t : threads) { t.join(); }
+}
+
+// Freed by a destructor that runs later than the thread's cache lives.
+struct owner {
+    void* p = taken(300);
+    ~owner() {
+        free(p);
+        free(taken(70'000));
+        std::string text(1000, 'x');
+        EXPECT(text.size() == 1000);
+    }
+};
+owner static_owner;
+pthread_key_t last_key{};
+void last_words(void* rounds) {
+    free(taken(2000));
+    auto* const left = static_cast<int*>(rounds);
+    if (--*left > 0) {
+        pthread_setspecific(last_key, rounds);
+    } else {
+        free(rounds);
+    }
+}
+
+void ends_in_any_order() {
+    atexit([] { free(taken(12'345)); });
+    EXPECT(pthread_key_create(&last_key, &last_words) == 0);
+    for (int i = 0; i < 50; ++i) {
+        std::thread{[] {
+            thread_local owner mine;
+            free(mine.p);
+            mine.p = taken(400);
+            auto* const rounds = static_cast<int*>(taken(sizeof(int)));
+            *rounds = 3;
+            pthread_setspecific(last_key, rounds);
+        }}.join();
+    }
+    std::thread{[] {
+        for (;;) { free(taken(100)); }  // still at it when the process ends
+    }}.detach();
+}
+
+struct base {
+    int i = 1;
+};
+struct derived : base {
+    char text[500] = {};
+};
+void wrong_size() {
+    for (int i = 0; i < 3; ++i) {
+        auto* const d = new derived;
+        last_block = d;
+        const size_t size = malloc_usable_size(d);
+        operator delete(static_cast<void*>(d), sizeof(base));
+        void* const again = taken(size);
+        EXPECT(again == last_block && malloc_usable_size(again) == size);  // freed as what it was
+        free(again);
+    }
+}
+
+void foreign_pointers() {
+    alignas(16) static char not_ours[64] = "from the loader";
+    auto* const moved = static_cast<char*>(hidden(realloc(hidden(not_ours), 200)));
+    EXPECT(moved != not_ours && strcmp(moved, "from the loader") == 0);
+    free(moved);
+    free(hidden(not_ours));
+    free(hidden(static_cast<char*>(taken(100'000)) + 70'000));
+    free(hidden(reinterpret_cast<void*>(uintptr_t{1} << 60)));
+    EXPECT(strcmp(not_ours, "from the loader") == 0);
+}
+
+void freed_twice() {
+    free(taken(100));
+    free(last_block);
+}
+
+// Address space for 200 MiB more, of which a part goes to what the C library maps.
+void little_address_space() {
+    const rlimit limit{300u << 20, 300u << 20};
+    EXPECT(setrlimit(RLIMIT_AS, &limit) == 0);
+    for (const size_t size : {size_t{1000}, size_t{100'000}, size_t{10'000'000}}) {
+        void* first = nullptr;
+        size_t count = 0;
+        for (void* p = taken(size); p != nullptr; p = taken(size)) {
+            *static_cast<void**>(p) = first;
+            first = p;
+            ++count;
+        }
+        EXPECT(errno == ENOMEM && count * size > 150u << 20);
+        while (first != nullptr) {
+            void* const next = *static_cast<void**>(first);
+            free(first);
+            first = next;
+        }
+        malloc_trim(0);
+    }
+    std::thread{[] { free(taken(10)); }}.join();
+}
+
+void locked_memory() {
+    if (mlockall(MCL_CURRENT | MCL_FUTURE) != 0) {
+        printf("skipped: mlockall is refused\n");
+        return;
+    }
+    std::vector<void*> blocks;
+    for (int i = 0; i < 2000; ++i) { blocks.push_back(taken(3000)); }
+    for (void* p : blocks) { free(p); }
+    EXPECT(malloc_trim(0) == 1);
+    auto* const zero = static_cast<char*>(hidden(calloc(1 << 20, 1)));
+    EXPECT(zero[0] == 0 && zero[(1 << 20) - 1] == 0);
+}
+
+void* big_and_scattered() {
+    std::vector<void*> blocks;
+    for (int i = 0; i < 1000; ++i) {
+        blocks.push_back(taken(100'000));
+        memset(blocks.back(), 1, 100'000);
+    }
+    for (size_t i = 1; i < blocks.size(); ++i) { free(blocks[i]); }
+    return blocks[0];
+}
+
+bool has_segments_without_huge_pages() {
+    FILE* const f = fopen("/proc/self/smaps", "r");
+    char line[300];
+    bool found = false;
+    while (fgets(line, sizeof line, f) != nullptr) {
+        found = found || (strncmp(line, "VmFlags:", 8) == 0 && strstr(line, " nh") != nullptr);
+    }
+    fclose(f);
+    return found;
+}
+
+void trim_returns_pages() {
+    const size_t before = resident();
+    void* const kept = big_and_scattered();
+    EXPECT(resident() > before + (90u << 20));
+    EXPECT(malloc_trim(0) == 1);
+    EXPECT(resident() < before + (4u << 20));
+    if (access("/sys/kernel/mm/transparent_hugepage/enabled", R_OK) == 0) {
+        EXPECT(has_segments_without_huge_pages());  // none of them comes back as a huge one
+    }
+    free(kept);
+}
+
+void trims_itself() {
+    const size_t before = resident();
+    void* const kept = big_and_scattered();
+    EXPECT(resident() > before + (90u << 20));
+    const time_t until = time(nullptr) + 4;
+    while (resident() > before + (8u << 20) && time(nullptr) < until) {
+        for (int i = 0; i < 10'000; ++i) { free(taken(40'000)); }
+    }
+    EXPECT(resident() <= before + (8u << 20));
+    free(kept);
+}
+
+void new_fails_as_it_should() {
+    const size_t absurd = PTRDIFF_MAX;
+    bool was_thrown = false;
+    try {
+        last_block = operator new(absurd);
+    } catch (const std::bad_alloc& e) { was_thrown = e.what()[0] != '\0'; }
+    EXPECT(was_thrown);
+    EXPECT(operator new(absurd, std::nothrow) == nullptr);
+    static int calls = 0;
+    std::set_new_handler([] {
+        if (++calls == 3) { std::set_new_handler(nullptr); }
+    });
+    EXPECT(operator new[](absurd, std::nothrow) == nullptr&& calls == 3);
+    std::set_new_handler([] { throw std::bad_alloc{}; });
+    EXPECT(operator new(absurd, std::align_val_t{64}, std::nothrow) == nullptr);
+    std::set_new_handler(nullptr);
+    void* const p = operator new(100, std::align_val_t{256});
+    EXPECT(is_multiple(p, 256));
+    operator delete(p, 100, std::align_val_t{256});
+    delete[] static_cast<int*>(hidden(new int[3]));
+}
+
+// A thread of a library that is closed while the thread runs; its destructors come later.
+void closed_library() {
+    for (int i = 0; i < 10; ++i) {
+        void* const library = dlopen(getenv("MALLOC_PLUGIN"), RTLD_NOW);
+        EXPECT(library != nullptr);
+        using function = void* (*)(void*);
+        const auto make = reinterpret_cast<function>(dlsym(library, "plugin_make"));
+        EXPECT(make != nullptr);
+        std::atomic<int> step{0};
+        std::thread t{[&] {
+            void* const p = make(nullptr);
+            step = 1;
+            while (step != 2) { std::this_thread::yield(); }
+            free(p);
+        }};
+        while (step != 1) { std::this_thread::yield(); }
+        EXPECT(dlclose(library) == 0);
+        step = 2;
+        t.join();
+    }
+}
+
+struct named_case {
+    const char* name;
+    void (*run)();
+};
+#define CASE(name) {#name, &name}
+const named_case cases[] = {
+    CASE(before_constructors),
+    CASE(errno_stays),
+    CASE(edges_as_glibc),
+    CASE(every_function),
+    CASE(fork_while_others_allocate),
+    CASE(ends_in_any_order),
+    CASE(wrong_size),
+    CASE(foreign_pointers),
+    CASE(freed_twice),
+    CASE(little_address_space),
+    CASE(locked_memory),
+    CASE(trim_returns_pages),
+    CASE(trims_itself),
+    CASE(new_fails_as_it_should),
+    CASE(closed_library),
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    for (const named_case& c : cases) {
+        if (argc == 1) { printf("%s\n", c.name); }
+        if (argc == 2 && strcmp(argv[1], c.name) == 0) {
+            c.run();
+            return 0;
+        }
+    }
+    return argc == 1 ? 0 : 2;
+}
