@@ -140,7 +140,8 @@ public:
     /// Requires: 0 < count <= slot_count_max of a batch.
     template <class Place>
     unsigned give(void** slot_array, unsigned count, unsigned batch_max, Place&& place) noexcept {
-        batch* const b = count > 1 ? place.take_batch() : nullptr;
+        // Looked at before slots are copied: a thread that frees for long finds the bin full.
+        batch* const b = count > 1 && has_room(batch_max) ? place.take_batch() : nullptr;
         if (b != nullptr) {
             for (unsigned i = 0; i < count; ++i) {
                 CAIRN_DETAIL_STEP();
@@ -213,6 +214,10 @@ private:
             batch_count_ = batch_count_ - 1;
         }
         return b;
+    }
+    bool has_room(unsigned batch_max) noexcept {
+        const lock_scope held{lock_};
+        return batch_count_ < batch_max;
     }
     bool push(batch& b, unsigned batch_max) noexcept {
         const lock_scope held{lock_};

@@ -40,11 +40,11 @@ public:
     }
     /// As kind(), for any address. Cost: two compares more.
     [[nodiscard, CAIRN_FORCE_INLINE]] std::uint8_t kind_of_any(const void* p) const noexcept {
-        const auto unit = unit_of(p);
-        if (unit / leaf_units >= leaf_count) [[unlikely]] { return nothing; }
-        const leaf* const l = leaves_[unit / leaf_units].load(memory_order::relaxed);
+        const auto at = reinterpret_cast<std::uintptr_t>(p) >> 32;
+        if (at >= leaf_count) [[unlikely]] { return nothing; }
+        const leaf* const l = leaves_[at].load(memory_order::relaxed);
         if (l == nullptr) [[unlikely]] { return nothing; }
-        return l->kind[unit % leaf_units].load(memory_order::relaxed);
+        return l->kind[unit_of(p) % leaf_units].load(memory_order::relaxed);
     }
     [[nodiscard]] unit_record* record(const void* p) const noexcept {
         const auto unit = unit_of(p);
