@@ -16,17 +16,11 @@
 namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 namespace {
 
-/// Everything that one line asked for.
-struct site {
-    const char* label;
-    std::source_location where;
-    std::size_t count;
-    std::size_t bytes;
-    [[nodiscard]] bool is_of(const block_record& r) const noexcept {
-        return label == r.label && where.line() == r.where.line() &&
-               where.column() == r.where.column() && where.file_name() == r.where.file_name();
-    }
-};
+/// True when the block was requested by the line of this site.
+bool is_of(const track_site& s, const block_record& r) noexcept {
+    return s.label == r.label && s.where.line() == r.where.line() &&
+           s.where.column() == r.where.column() && s.where.file_name() == r.where.file_name();
+}
 
 constexpr std::size_t site_max = 32;  // lines of a report; on the stack: memory may be short
 
@@ -140,6 +134,26 @@ void tracker::say(const char* sentence) const noexcept {
     }
 }
 
+std::size_t tracker::sites(slice<track_site> out, std::uint64_t since) const noexcept {
+    std::size_t count = 0;
+    blocks_.for_each([&](const block_record& r) {
+        if (r.serial < since) { return; }
+        std::size_t i = 0;
+        while (i < count && !is_of(out[i], r)) { ++i; }
+        if (i == out.size()) { return; }
+        if (i == count) { out[count++] = {r.label, r.where, 0, 0}; }
+        ++out[i].count;
+        out[i].size += r.size;
+    });
+    for (std::size_t i = 1; i < count; ++i) {  // largest first; few, so insertion sort
+        const track_site s = out[i];
+        std::size_t j = i;
+        for (; j != 0 && out[j - 1].size < s.size; --j) { out[j] = out[j - 1]; }
+        out[j] = s;
+    }
+    return count;
+}
+
 void tracker::report(bool at_end) const noexcept {
     if (stats_.live_count == 0) { return; }
     const bool one = stats_.live_count == 1;
@@ -152,41 +166,25 @@ void tracker::report(bool at_end) const noexcept {
     say(line);
 
     // By the line that asked, the first 32 lines that are met; blocks of all others are added up.
-    site sites[site_max];
-    std::size_t site_count = 0;
-    std::size_t other_count = 0;
+    track_site found[site_max];
+    const std::size_t site_count = sites({found, site_max}, 0);
+    std::size_t other_count = blocks_.count();
     std::size_t other_bytes = 0;
-    blocks_.for_each([&](const block_record& r) {
-        for (std::size_t i = 0; i < site_count; ++i) {
-            if (sites[i].is_of(r)) {
-                ++sites[i].count;
-                sites[i].bytes += r.size;
-                return;
-            }
-        }
-        if (site_count == site_max) {
-            ++other_count;
-            other_bytes += r.size;
-            return;
-        }
-        sites[site_count++] = {r.label, r.where, 1, r.size};
-    });
-    for (std::size_t i = 1; i < site_count; ++i) {  // largest first; few, so insertion sort
-        const site s = sites[i];
-        std::size_t j = i;
-        for (; j != 0 && sites[j - 1].bytes < s.bytes; --j) { sites[j] = sites[j - 1]; }
-        sites[j] = s;
+    blocks_.for_each([&](const block_record& r) { other_bytes += r.size; });
+    for (std::size_t i = 0; i < site_count; ++i) {
+        other_count -= found[i].count;
+        other_bytes -= found[i].size;
     }
     for (std::size_t i = 0; i < site_count; ++i) {
-        const site& s = sites[i];
+        const track_site& s = found[i];
         if (s.where.line() == 0) {
             std::snprintf(
                 line, sizeof line,
                 "    %zu block%s with %zu bytes: from a line that only checked builds name",
-                s.count, plural(s.count), s.bytes);
+                s.count, plural(s.count), s.size);
         } else {
             std::snprintf(line, sizeof line, "    %zu block%s with %zu bytes: %s%sfrom %s:%u in %s",
-                          s.count, plural(s.count), s.bytes, s.label != nullptr ? s.label : "",
+                          s.count, plural(s.count), s.size, s.label != nullptr ? s.label : "",
                           s.label != nullptr ? ", " : "", s.where.file_name(),
                           static_cast<unsigned>(s.where.line()), s.where.function_name());
         }

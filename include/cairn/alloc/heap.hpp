@@ -40,6 +40,7 @@
 
 #include <cairn/alloc/fit.hpp>
 #include <cairn/alloc/good_fit.hpp>
+#include <cairn/alloc/heap/heap_cursor.hpp>
 #include <cairn/alloc/heap/heap_memory.hpp>
 #include <cairn/alloc/heap/region.hpp>
 #include <cairn/alloc/heap/waiting_blocks.hpp>
@@ -259,6 +260,13 @@ public:
     template <class Visit>
     void for_each_block(Visit visit) const;
 
+    /// Calls visit(const heap_block&) for up to `count` blocks from `at` on, and moves `at` behind
+    /// them. The heap may change between two parts of a walk: blocks that merged or split meanwhile
+    /// may be shown twice or left out. Requires: visit does not call the heap.
+    /// Returns: false when the walk has reached the end; `at` is at the beginning again.
+    template <class Visit>
+    bool for_some_blocks(heap_cursor& at, std::size_t count, Visit visit) const;
+
     /// As options::name, from now on.
     void set_name(const char* name) noexcept { detail::heap_memory::set_name(name); }
 
@@ -281,6 +289,13 @@ private:
     }
     [[nodiscard]] region_type* region(std::uint32_t i) const noexcept {
         return static_cast<region_type*>(regions_.region(i));
+    }
+    [[nodiscard]] static heap_block shown_block(const region_type& r, std::uint32_t g,
+                                                detail::block_header h) noexcept {
+        const block_state state = h.is_free()       ? block_state::free
+                                  : h.is_deferred() ? block_state::deferred
+                                                    : block_state::used;
+        return {r.map().payload(g), detail::payload_size(h.size()), state};
     }
     [[nodiscard]] region_type* home() const noexcept { return static_cast<region_type*>(home_); }
     [[nodiscard]] detail::block_header header_of(const void* payload) const noexcept {

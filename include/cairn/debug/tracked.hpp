@@ -32,6 +32,7 @@
 #include <type_traits>
 
 #include <cairn/core/inside/forwards.hpp>
+#include <cairn/core/slice.hpp>
 #include <cairn/debug/inside/block_table.hpp>
 #include <cairn/storage/allocator_watch.hpp>
 
@@ -48,6 +49,14 @@ struct track_options {
     bool report_leaks = true;      // report live blocks at the end
     report_sink sink = nullptr;    // nullptr: stderr
     void* sink_context = nullptr;  // passed through to the sink
+};
+
+/// What one line of the program requested and has not freed.
+struct track_site {
+    const char* label;           // of tracked::at(); nullptr: none
+    std::source_location where;  // line 0: only checked builds name it
+    std::size_t count;           // blocks
+    std::size_t size;            // bytes
 };
 
 namespace detail {
@@ -107,6 +116,9 @@ public:
 
     /// Everything given out since request number `serial` is gone.
     void forget_since(std::uint64_t serial, std::size_t live_count, std::size_t live_size) noexcept;
+
+    /// As tracked::sites().
+    std::size_t sites(slice<track_site> out, std::uint64_t since) const noexcept;
 
     /// What is live now; `at_end`: what was never freed.
     void report(bool at_end) const noexcept;
@@ -270,6 +282,13 @@ public:
     /// Reports live blocks to the sink; with the list by caller, largest first. Silent when
     /// there are none.
     void report() const noexcept { tracker_.report(false); }
+
+    /// Fills `out` with the sites of live blocks, largest first. `since`: blocks of the first so
+    /// many requests do not count (stats().allocated_count at a mark). Further sites are left out.
+    /// Returns: how many sites; none without the list. Cost: O(blocks * sites).
+    std::size_t sites(slice<track_site> out, std::uint64_t since = 0) const noexcept {
+        return tracker_.sites(out, since);
+    }
 
 private:
     template <class M>

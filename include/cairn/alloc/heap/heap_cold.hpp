@@ -524,13 +524,30 @@ template <class Fit>
 template <class Visit>
 void heap<Fit>::for_each_block(Visit visit) const {
     for (std::uint32_t i = 0; i < regions_.count(); ++i) {
-        region(i)->for_each([&](std::uint32_t g, detail::block_header h) {
-            const block_state state = h.is_free()       ? block_state::free
-                                      : h.is_deferred() ? block_state::deferred
-                                                        : block_state::used;
-            visit(heap_block{region(i)->map().payload(g), detail::payload_size(h.size()), state});
-        });
+        region(i)->for_each(
+            [&](std::uint32_t g, detail::block_header h) { visit(shown_block(*region(i), g, h)); });
     }
+}
+
+template <class Fit>
+template <class Visit>
+bool heap<Fit>::for_some_blocks(heap_cursor& at, std::size_t count, Visit visit) const {
+    for (; at.region_ < regions_.count(); at.begin_region(at.region_ + 1)) {
+        const region_type& r = *region(at.region_);
+        std::uint32_t g = 0;  // where no start is one any more, the region is shown anew
+        for (std::size_t i = heap_cursor::start_count; i-- != 0;) {
+            if (r.is_block(at.starts_[i])) { g = at.starts_[i]; }
+        }
+        for (; g < r.granules(); --count) {
+            if (count == 0) { return true; }
+            const detail::block_header h = r.map().header(g);
+            visit(shown_block(r, g, h));
+            g += h.size();
+            at.set_next(g);
+        }
+    }
+    at = {};
+    return false;
 }
 
 }}  // namespace cairn::CAIRN_FLAVOUR

@@ -62,6 +62,16 @@ public:
         }
     }
 
+    /// True when a block begins at `g`, which did so once: a header that became part of another
+    /// block says that, and one that the program wrote over agrees with no block before it.
+    [[nodiscard]] bool is_block(std::uint32_t g) const noexcept {
+        if (g == 0 || g >= granules_) { return g == 0; }
+        const block_header h = every_block().header(g);
+        return (h.size_and_bits() & block_header::gone) != block_header::gone && h.size() != 0 &&
+               h.size() <= granules_ - g && h.previous() != 0 && h.previous() <= g &&
+               every_block().header(g - h.previous()).size() == h.previous();
+    }
+
     /// Where `address` lies: blocks are numbered by address. Believes no header that leads out of
     /// the region: this is asked when something has been overrun. O(blocks).
     [[nodiscard]] address_place place_of(const void* address) const noexcept;

@@ -1,0 +1,139 @@
+// Sentences of cairn/adapt/imgui_inspector.hpp, with the real Dear ImGui.
+#include <cairn/adapt/imgui.hpp>
+#include <cairn/adapt/imgui_inspector.hpp>
+#include <cairn/alloc/budget.hpp>
+#include <cairn/debug/failing.hpp>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+using namespace cairn;
+
+namespace {
+
+using page = imgui_inspector::page;
+
+/// ImGui without a screen, and an inspector.
+struct panel {
+    failing<heap<>> memory;
+    imgui_memory<failing<heap<>>> for_imgui{memory, "interface"};
+    std::unique_ptr<imgui_inspector> inspector = std::make_unique<imgui_inspector>();
+
+    panel() {
+        ImGui::CreateContext();
+        ImGuiIO& io = ImGui::GetIO();
+        io.IniFilename = nullptr;
+        io.DisplaySize = {1280, 720};
+        io.DeltaTime = 1.0F / 60;
+        unsigned char* pixels = nullptr;
+        int width = 0, height = 0;
+        io.Fonts->GetTexDataAsRGBA32(&pixels, &width, &height);
+    }
+    ~panel() { ImGui::DestroyContext(); }
+
+    void frame(float milliseconds = 1) {
+        registry::publish();
+        inspector->next_frame(milliseconds);
+        ImGui::NewFrame();
+        inspector->draw();
+        ImGui::Render();
+    }
+    /// The words of a page, once it is in front.
+    std::string words(page which) {
+        inspector->show(which);
+        frame();
+        frame();
+        ImGui::NewFrame();
+        ImGui::LogToClipboard();
+        inspector->draw();
+        ImGui::LogFinish();
+        ImGui::Render();
+        return ImGui::GetClipboardText();
+    }
+};
+
+bool has(const std::string& text, const char* words) { return text.find(words) != text.npos; }
+
+}  // namespace
+
+TEST(imgui_inspector, shows_each_memory_of_the_registry) {
+    panel p;
+    budget<heap<>> meshes{16 << 20};
+    const registry::entry listed{"render/meshes", meshes};
+    void* const block = meshes.allocate(5'000);
+    const std::string text = p.words(page::overview);
+    EXPECT_TRUE(has(text, "render/meshes") && has(text, "5000 B")) << text;
+    meshes.deallocate(block, 5'000);
+}
+
+TEST(imgui_inspector, names_the_memories_that_grew_in_the_late_frame_it_stops_at) {
+    panel p;
+    budget<heap<>> meshes{16 << 20}, sounds{16 << 20};
+    const registry::entry listed[] = {{"meshes", meshes}, {"sounds", sounds}};
+    p.inspector->stop_at_late_frames();
+    p.frame();
+    void* const one = meshes.allocate(3'000);
+    void* const other = sounds.allocate(7'000);
+    p.frame(12);
+    EXPECT_TRUE(p.inspector->is_frozen());
+    EXPECT_EQ(p.inspector->late_count(), 1u);
+    meshes.deallocate(one, 3'000);
+    const std::string text = p.words(page::frames);
+    EXPECT_TRUE(has(text, "12.000 ms") && has(text, "1 late above 11.1 ms")) << text;
+    EXPECT_LT(text.find("sounds grew by 7000 B"), text.find("meshes grew by 3000 B")) << text;
+    EXPECT_TRUE(has(text, "meshes grew by 3000 B")) << text;
+    sounds.deallocate(other, 7'000);
+}
+
+TEST(imgui_inspector, names_the_lines_that_requested_what_is_live_and_what_is_new_since_the_mark) {
+    panel p;
+    tracked<heap<>> textures{{.name = "textures", .list = true}};
+    EXPECT_TRUE(p.inspector->add_sites("textures", textures));
+    auto mips = textures.at("mips");
+    auto icons = textures.at("icons");
+    void* const old = mips.allocate(100);
+    p.inspector->mark();
+    void* const young = icons.allocate(200);
+    const std::string all = p.words(page::sites);
+    EXPECT_TRUE(has(all, "mips") && has(all, "icons") && has(all, "imgui_inspector_test.cpp"))
+        << all;
+    const std::string since = p.words(page::since_mark);
+    EXPECT_TRUE(has(since, "icons") && !has(since, "mips")) << since;
+    p.inspector->remove(&textures);
+    EXPECT_FALSE(has(p.words(page::overview), "Sites"));
+    icons.deallocate(young, 200);
+    mips.deallocate(old, 100);
+}
+
+TEST(imgui_inspector, allocates_nothing_in_a_frame_and_draws_at_most_4000_rectangles) {
+    panel p;
+    heap<> meshes;
+    const registry::entry listed{"meshes", meshes};
+    p.inspector->add_map("meshes", meshes);
+    std::vector<void*> blocks;
+    for (std::size_t i = 0; i < 100'000; ++i) { blocks.push_back(meshes.allocate(16 + i % 500)); }
+    for (std::size_t i = 0; i < blocks.size(); i += 3) { meshes.deallocate(blocks[i]); }
+    for (const page which : {page::overview, page::frames, page::map, page::since_mark}) {
+        p.inspector->show(which);
+        for (int i = 0; i < 40; ++i) { p.frame(); }
+        const std::size_t before = p.memory.request_count();
+        for (int i = 0; i < 40; ++i) {
+            p.frame();
+            ASSERT_LE(ImGui::GetDrawData()->TotalVtxCount / 4, 4'000)
+                << "letters are rectangles, too";
+        }
+        EXPECT_EQ(p.memory.request_count(), before);
+    }
+    EXPECT_GE(ImGui::GetDrawData()->TotalVtxCount, 4);
+}
+
+TEST(imgui_inspector, lists_eight_maps_and_no_more) {
+    panel p;
+    heap<> memories[9];
+    for (int i = 0; i < 8; ++i) { EXPECT_TRUE(p.inspector->add_map("heap", memories[i])); }
+    EXPECT_FALSE(p.inspector->add_map("heap", memories[8]));
+    p.inspector->remove(&memories[3]);
+    EXPECT_TRUE(p.inspector->add_map("heap", memories[8]));
+}
