@@ -430,6 +430,7 @@ private:
         static_assert(takes_rows, "the predicate takes a row: auto&&");
         const std::size_t before = size();
         if constexpr (takes_rows) {
+            static_assert(detail::row_question::rows_max == detail::asked_rows_max);
             struct question {
                 table& rows;
                 Predicate& pred;

@@ -6,7 +6,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <random>
 #include <string>
 #include <type_traits>
@@ -52,6 +54,35 @@ TEST(packed_array, erasing_while_iterating_asks_each_object_once) {
     int visited = 0;
     for (int* it = a.begin(); it != a.end(); ++visited) { it = *it % 2 ? a.erase(it) : it + 1; }
     EXPECT_EQ(visited, 666);
+}
+
+TEST(packed_array, erase_if_moves_objects_of_any_size_and_kind_in_order) {
+    struct large {
+        std::uint64_t value;
+        std::uint64_t others[15];
+    };
+    for (const int nth : {1, 2, 7, 300, 701}) {
+        packed_array<std::unique_ptr<int>> owners;
+        packed_array<large> structs;
+        std::vector<int> stay;
+        for (int i = 0; i < 700; ++i) {
+            ASSERT_NE(owners.emplace(std::make_unique<int>(i)), nullptr);
+            ASSERT_NE(structs.emplace(large{static_cast<std::uint64_t>(i), {}}), nullptr);
+            if (i % nth != nth - 1) { stay.push_back(i); }
+        }
+        const std::size_t gone = 700 - stay.size();
+        EXPECT_EQ(owners.erase_if([&](const auto& p) { return *p % nth == nth - 1; }), gone);
+        EXPECT_EQ(structs.erase_if([&](const large& s) {
+            return static_cast<int>(s.value) % nth == nth - 1;
+        }),
+                  gone);
+        ASSERT_EQ(owners.size(), stay.size());
+        ASSERT_EQ(structs.size(), stay.size());
+        for (std::size_t row = 0; row < stay.size(); ++row) {
+            EXPECT_EQ(*owners[row], stay[row]);
+            EXPECT_EQ(static_cast<int>(structs[row].value), stay[row]);
+        }
+    }
 }
 
 TEST(packed_array, arguments_may_refer_to_objects_of_the_array_itself) {

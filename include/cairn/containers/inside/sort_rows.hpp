@@ -36,6 +36,21 @@
 
 namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
+/// erase_if() asks for so many rows before it moves any of them.
+inline constexpr std::size_t asked_rows_max = 256;
+
+/// How many rows stay before the first that is erased.
+[[nodiscard]] inline std::size_t staying_in_front(const bool* is_erased,
+                                                  std::size_t count) noexcept {
+    std::size_t row = 0;
+    for (std::uint64_t eight; row + 8 <= count; row += 8) {
+        compiler::copy_bytes<8>(&eight, is_erased + row);
+        if (eight != 0) { break; }
+    }
+    while (row != count && !is_erased[row]) { ++row; }
+    return row;
+}
+
 /// `hole` gets the value of `from`: by assignment, unless only the constructor is marked noexcept.
 template <class T>
 void replace(T& hole, T& from) noexcept {
