@@ -296,11 +296,10 @@ public:
     /// Returns: its handle; null when exhausted, nothing has changed then.
     /// Throws:  what T's constructor throws; nothing has changed then.
     template <class... Args>
-    [[nodiscard]] handle_type emplace(Args&&... args) {
+    [[nodiscard, CAIRN_FORCE_INLINE]] handle_type emplace(Args&&... args) {
         return insert_in_place<std::is_nothrow_constructible_v<T, Args...>>(
-            [&](void* at, handle_type) {
-                detail::construct_at<T>(at, std::forward<Args>(args)...);
-            });
+            [&](void* at, handle_type)
+                CAIRN_INLINE_LAMBDA { detail::construct_at<T>(at, std::forward<Args>(args)...); });
     }
     /// A new object that knows its own handle: make(h) returns it, built in place.
     template <class Make>
@@ -439,7 +438,7 @@ public:
     // ---- erasing ------------------------------------------------------------------------------
 
     /// Destroys the object. Returns: false when the handle was stale already (nothing happens).
-    bool erase(handle_type h) noexcept {
+    [[CAIRN_FORCE_INLINE]] bool erase(handle_type h) noexcept {
         const std::size_t p = h.index() >> rules.slots_log2;
         if (p >= chunk_count()) [[unlikely]] { return false; }
         const slot_set::entry at = slots_.table()[p];
@@ -447,7 +446,7 @@ public:
         const std::uint32_t generation = h.generation();
         std::uint32_t& life = at.state->lives(rules)[slot];
         if (life != generation) [[unlikely]] { return false; }
-        life = slot_set::after(rules, generation);  // first: ~T() may come back here
+        life = slot_set::hidden(generation);  // first: ~T() may come back here
         destroy(reinterpret_cast<T*>(at.objects) + slot);
         slots_.leave<rules.slots_log2>(rules, h.index(), at.state, generation);
         return true;
@@ -608,7 +607,7 @@ private:
     /// The slot is taken before the object is built, so that its constructor may use this map; its
     /// generation is written afterwards, so that no handle finds the object before it is there.
     template <bool IsNothrow, class Build>
-    handle_type insert_in_place(Build&& build) {
+    [[CAIRN_FORCE_INLINE]] handle_type insert_in_place(Build build) {
         if (!slots_.ready()) [[unlikely]] { return {}; }
         const slot_set::place at = slots_.take(rules);
         std::uint32_t& life = at.state->lives(rules)[at.slot];

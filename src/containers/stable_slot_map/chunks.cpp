@@ -101,6 +101,7 @@ void stable_chunks::set_room(std::size_t p, chunk_room room) noexcept {
     const chunk_room before = table()[p].state->room;
     if (room == before) { return; }
     table()[p].state->room = room;
+    table()[p].state->next_room_at = room < chunk_room::none ? rules_.batch_room() : 1;
     std::size_t at = p;
     // Out of its tree: on the next level only when the word runs empty.
     for (std::uint32_t level = 0; before < chunk_room::none && level < rules_.level_count();
@@ -181,6 +182,7 @@ bool stable_chunks::add() noexcept {
     std::memset(memory, 0, size);
     auto* const state = ::new (memory) stable_chunk{};
     state->room = chunk_room::none;
+    state->next_room_at = 1;
     const std::size_t p = count();
     table_.data[p] = {state, nullptr};
     if (!get_objects(p)) {

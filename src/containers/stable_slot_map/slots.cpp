@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <iterator>
 #include <utility>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
@@ -40,12 +39,11 @@ stable_slots::stable_slots(stable_slots&& other) noexcept
       top_{std::exchange(other.top_, 0)},
       end_{std::exchange(other.end_, 0)},
       front_end_{std::exchange(other.front_end_, 0)},
+      freed_index_{std::exchange(other.freed_index_, 0)},
       begun_count_{std::exchange(other.begun_count_, 0)},
       ended_count_{std::exchange(other.ended_count_, 0)},
-      freed_chunk_{std::exchange(other.freed_chunk_, 0)},
       waiting_{std::exchange(other.waiting_, {})} {
-    std::copy(std::begin(other.ready_), std::end(other.ready_), ready_);
-    std::fill(std::begin(other.ready_), std::end(other.ready_), 0);
+    std::copy(other.ready_ + top_, other.ready_ + end_, ready_ + top_);
 }
 
 // ------- the stack of ready slots
@@ -75,12 +73,12 @@ bool stable_slots::gather() noexcept {
         from.live()[w] |= bits;
         from.held(rules_)[w] |= bits;
         append(ready_ + end_, bits, first + w * 64);
-        end_ += static_cast<std::uint32_t>(std::popcount(bits));
+        end_ += static_cast<std::size_t>(std::popcount(bits));
     }
     CAIRN_ASSERT(end_ != top_, "a chunk that is listed with free slots has one");
     from.open = open;
     from.used = used;
-    from.free_count -= end_ - top_;
+    from.free_count -= static_cast<std::uint32_t>(end_ - top_);
     note_room(p);
     set_front(lowest(chunk_room::batch) == no_chunk ? no_chunk : p);
     return true;
@@ -93,8 +91,8 @@ void stable_slots::set_front(std::size_t p) noexcept {
 }
 
 void stable_slots::drop_ready(std::size_t p) noexcept {
-    std::uint32_t kept = end_;  // those that stay move to the end: pushes have room again
-    for (std::uint32_t i = end_; i-- != top_;) {
+    std::size_t kept = end_;  // those that stay move to the end: pushes have room again
+    for (std::size_t i = end_; i-- != top_;) {
         const std::uint32_t index = ready_[i];
         if (p != no_chunk && index >> rules_.slots_log2 != p) {
             ready_[--kept] = index;
@@ -110,10 +108,9 @@ void stable_slots::drop_ready(std::size_t p) noexcept {
 
 // Where a slot became free last comes first: its words are in the cache.
 std::size_t stable_slots::chunk_with_few() const noexcept {
-    if (freed_chunk_ < count() && table()[freed_chunk_].state->room == chunk_room::few) {
-        return freed_chunk_;
-    }
-    const std::size_t p = lowest(chunk_room::few);
+    std::size_t p = freed_index_ >> rules_.slots_log2;
+    if (p < count() && table()[p].state->room == chunk_room::few) { return p; }
+    p = lowest(chunk_room::few);
     return p != no_chunk ? p : lowest(chunk_room::away);
 }
 
@@ -125,21 +122,24 @@ void stable_slots::enter_room(std::size_t p) noexcept {
     }
 }
 
-// The rare half of leave_free(): the chunk changes its kind or is empty, or the slot is worn out.
+// The rare half of leave_free(): the chunk changes its kind or is empty.
 void stable_slots::left_free(std::uint32_t index) noexcept {
-    stable_chunk& state = state_of(index);
-    std::uint32_t& life = life_of(index);
-    // Lives are a ring: the one before first() is the last.
-    if (life == (stable_chunk::vacant | lives_.first())) {
-        // It was just counted as free, and its word marked as open: the count is taken back; the
-        // next gathering finds the word without a free slot.
-        life = stable_chunk::vacant;
-        --state.free_count;
-        stable_chunk::set(state.blocked(rules_), index & rules_.slot_mask());
-        ++worn_out_count_;
-    }
     enter_room(index >> rules_.slots_log2);
     chunk_is_empty(index);
+}
+
+// Writes the life after `generation` where that is not one more: at the end of the ring, and at the
+// last life of the slot. Returns: false where the slot is worn out; it has left then.
+bool stable_slots::turn(std::uint32_t index, std::uint32_t generation) noexcept {
+    life_of(index) = next_life(generation);
+    if (generation != lives_.last()) { return true; }
+    stable_chunk& state = state_of(index);
+    state.leave(index & rules_.slot_mask());
+    stable_chunk::set(state.blocked(rules_), index & rules_.slot_mask());
+    ++worn_out_count_;
+    --state.live_count;
+    chunk_is_empty(index);
+    return false;
 }
 
 // Where the chunk of slot `index` holds no object: it is kept as the spare, or a block goes back.
@@ -154,15 +154,16 @@ void stable_slots::chunk_is_empty(std::uint32_t index) noexcept {
 
 // What a slot's generation word is after life `generation`; `vacant` alone: its lives are used up.
 std::uint32_t stable_slots::next_life(std::uint32_t generation) const noexcept {
-    return generation == lives_.last() ? stable_chunk::vacant : after(rules_, generation);
+    if (generation == lives_.last()) { return stable_chunk::vacant; }
+    return (generation == rules_.generation_max ? 1 : generation + 1) | stable_chunk::vacant;
 }
 
 void stable_slots::slot_is_free(std::uint32_t index) noexcept {
     stable_chunk& state = state_of(index);
-    freed_chunk_ = index >> rules_.slots_log2;
+    freed_index_ = index;
     state.open |= slot_bit((index & rules_.slot_mask()) / 64);
     ++state.free_count;
-    enter_room(freed_chunk_);
+    enter_room(index >> rules_.slots_log2);
 }
 
 // A blocked slot is free again, or worn out.
@@ -343,7 +344,6 @@ bool stable_slots::shrink_to_fit() noexcept {
     // The slots that are held ready count as live, and would keep their chunk.
     drop_ready(no_chunk);
     const bool table_fits = shrink();
-    std::fill(std::begin(ready_), std::end(ready_), 0);  // take() looks ahead into any of them
     return waiting_.shrink(upstream_) && table_fits;
 }
 
@@ -364,9 +364,9 @@ void stable_slots::finish_waiting_of(const stable_slots& other) noexcept {
 }
 
 void stable_slots::release() noexcept {
-    begun_count_ = ended_count_ = freed_chunk_ = 0;
-    top_ = end_ = front_end_ = 0;
-    std::fill(std::begin(ready_), std::end(ready_), 0);
+    begun_count_ = ended_count_ = 0;
+    top_ = end_ = 0;
+    front_end_ = freed_index_ = 0;
     waiting_.release(upstream_);
     stable_chunks::release();
 }
@@ -389,7 +389,7 @@ void stable_slots::validate() const noexcept {
     }
     CAIRN_ASSERT(live_count == size(), "live objects are counted");
     CAIRN_ASSERT(held_count == end_ - top_, "the held slots are those of the stack");
-    for (std::uint32_t i = top_; i != end_; ++i) {
+    for (std::size_t i = top_; i != end_; ++i) {
         CAIRN_ASSERT(
             stable_chunk::bit(state_of(ready_[i]).held(rules_), ready_[i] & rules_.slot_mask()),
             "each slot of the stack is held");

@@ -72,9 +72,8 @@ TEST(packed_array, erase_if_moves_objects_of_any_size_and_kind_in_order) {
         }
         const std::size_t gone = 700 - stay.size();
         EXPECT_EQ(owners.erase_if([&](const auto& p) { return *p % nth == nth - 1; }), gone);
-        EXPECT_EQ(structs.erase_if([&](const large& s) {
-            return static_cast<int>(s.value) % nth == nth - 1;
-        }),
+        EXPECT_EQ(structs.erase_if(
+                      [&](const large& s) { return static_cast<int>(s.value) % nth == nth - 1; }),
                   gone);
         ASSERT_EQ(owners.size(), stay.size());
         ASSERT_EQ(structs.size(), stay.size());

@@ -107,7 +107,8 @@ struct alignas(cache_line_size) stable_chunk {
     std::uint32_t waiting_count;   // while no object lives here
     std::uint32_t free_count;      // bits that are set in free(w), for all w
     chunk_room room;
-    std::uint32_t live_count;  // objects: bits of live[w] without those of held[w]
+    std::uint32_t live_count;    // objects: bits of live[w] without those of held[w]
+    std::uint32_t next_room_at;  // free_count at which the chunk is of another kind
 
     [[nodiscard]] std::uint64_t* live() noexcept {
         return reinterpret_cast<std::uint64_t*>(this + 1);

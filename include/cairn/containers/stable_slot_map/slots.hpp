@@ -81,14 +81,7 @@ public:
     /// Requires: ready().
     [[nodiscard, CAIRN_FORCE_INLINE]] place take(const stable_rules& rules) noexcept {
         CAIRN_DETAIL_STEP();
-        const std::uint32_t index = ready_[top_];
-        const std::uint32_t soon = ready_[top_ + lookahead];  // behind the end: any slot
-        // As a number: the chunk of that slot may have no block.
-        const auto objects =
-            reinterpret_cast<std::uintptr_t>(table()[soon >> rules.slots_log2].objects);
-        compiler::prefetch_for_writing(
-            reinterpret_cast<void*>(objects + (soon & rules.slot_mask()) * rules.object_size));
-        ++top_;
+        const std::uint32_t index = ready_[top_++];
         ++begun_count_;
         const entry chunk = table()[index >> rules.slots_log2];
         const std::uint32_t slot = index & rules.slot_mask();
@@ -96,27 +89,29 @@ public:
         ++chunk.state->live_count;
         return {chunk.state, chunk.objects, slot, index};
     }
-    /// The object of slot `index` has ended, and life `generation` with it; the word says so.
+    /// What erase() writes into the generation word before the object ends: no handle finds it. It
+    /// is the next life, but for the two that turn() corrects.
+    [[nodiscard]] static constexpr std::uint32_t hidden(std::uint32_t generation) noexcept {
+        return (generation + 1) | stable_chunk::vacant;
+    }
+    /// The object of slot `index` has ended, and life `generation` with it; the word is hidden().
     template <std::uint32_t SlotsLog2>
     [[CAIRN_FORCE_INLINE]] void leave(const stable_rules& rules, std::uint32_t index,
                                       stable_chunk* state, std::uint32_t generation) noexcept {
         CAIRN_DETAIL_STEP();
         ++ended_count_;
-        if (index < front_end_ && top_ != 0 && generation != lives_.last()) {
+        if (generation == rules.generation_max || generation == lives_.last()) [[unlikely]] {
+            if (!turn(index, generation)) { return; }
+        }
+        if (index < front_end_ && top_ != 0) {
             const std::uint32_t slot = index & rules.slot_mask();
             state->held(rules)[slot / 64] |= std::uint64_t{1} << (slot & 63);
             ready_[--top_] = index;
             if (--state->live_count == 0) [[unlikely]] { chunk_is_empty(index); }
         } else {
-            leave_free<SlotsLog2>(index, *state, generation);
+            leave_free<SlotsLog2>(index, *state);
         }
     }
-    /// The generation word when life `generation` ends: vacant, and the next life in the ring.
-    [[nodiscard]] static constexpr std::uint32_t after(const stable_rules& rules,
-                                                       std::uint32_t generation) noexcept {
-        return (generation == rules.generation_max ? 1 : generation + 1) | stable_chunk::vacant;
-    }
-
     /// The constructor of the object threw: the slot is free, as if it had never been taken.
     void untake(const place& at) noexcept;
     /// The slot is in use without an object.
@@ -174,27 +169,25 @@ public:
     [[nodiscard]] std::uint32_t life(std::uint32_t index) const noexcept { return life_of(index); }
 
 private:
-    static constexpr std::uint32_t batch_enough = 64;  // gather() stops there: 63 more at most
-    static constexpr std::uint32_t batch_first = 64;   // so many slots can be pushed on a batch
-    static constexpr std::uint32_t lookahead = 6;
+    static constexpr std::uint32_t batch_enough = 64;   // gather() stops there: 63 more at most
+    static constexpr std::uint32_t batch_first = 64;    // so many slots can be pushed on a batch
+    static constexpr std::uint32_t append_overrun = 5;  // append() writes six numbers at a time
 
     /// A call of its own: erase() is inlined without it.
     template <std::uint32_t SlotsLog2>
-    [[CAIRN_NOINLINE]] void leave_free(std::uint32_t index, stable_chunk& state,
-                                       std::uint32_t generation) noexcept {
+    [[CAIRN_NOINLINE]] void leave_free(std::uint32_t index, stable_chunk& state) noexcept {
         constexpr stable_rules rules{1, alignment{1}, SlotsLog2, 0, 0};
         const std::uint32_t slot = index & rules.slot_mask();
         state.leave(slot);
         state.open |= std::uint64_t{1} << (slot / 64);
-        freed_chunk_ = index >> rules.slots_log2;
-        const bool has_batch = ++state.free_count == rules.batch_room();
-        const bool is_empty = --state.live_count == 0;
-        if (has_batch | is_empty | (generation == lives_.last()) | (state.room >= chunk_room::none))
-            [[unlikely]] {
+        freed_index_ = index;
+        --state.live_count;
+        if (++state.free_count == state.next_room_at || state.live_count == 0) [[unlikely]] {
             left_free(index);
         }
     }
     void left_free(std::uint32_t index) noexcept;
+    [[nodiscard, CAIRN_COLD]] bool turn(std::uint32_t index, std::uint32_t generation) noexcept;
     void chunk_is_empty(std::uint32_t index) noexcept;
     [[nodiscard]] bool gather() noexcept;
     /// The slots of the stack that lie in chunk `p` are free again; of all chunks: no_chunk.
@@ -207,14 +200,14 @@ private:
     [[nodiscard]] bool is_worn_out(std::uint32_t index) const noexcept;
     [[nodiscard]] std::uint32_t next_life(std::uint32_t generation) const noexcept;
 
-    std::uint32_t top_ = 0;  // ready_[top_, end_): slots that are held
-    std::uint32_t end_ = 0;
-    std::uint32_t front_end_ = 0;  // slots from here on are not held when they are freed
-    std::size_t begun_count_ = 0;  // objects that ever lived
-    std::size_t ended_count_ = 0;  // those that ended
-    std::size_t freed_chunk_ = 0;  // where a slot became free last
+    std::size_t top_ = 0;  // ready_[top_, end_): slots that are held
+    std::size_t end_ = 0;
+    std::uint32_t front_end_ = 0;    // slots from here on are not held when they are freed
+    std::uint32_t freed_index_ = 0;  // the slot that became free last
+    std::size_t begun_count_ = 0;    // objects that ever lived
+    std::size_t ended_count_ = 0;    // those that ended
     plain_list<waiting_slot> waiting_;
-    std::uint32_t ready_[batch_first + batch_enough - 1 + 64 + lookahead] = {};
+    std::uint32_t ready_[batch_first + batch_enough - 1 + 64 + append_overrun];
 };
 
 }}}  // namespace cairn::CAIRN_FLAVOUR::detail
