@@ -39,11 +39,11 @@
 #include <cairn/core/allocator_ref.hpp>
 #include <cairn/core/inside/bits.hpp>
 #include <cairn/core/inside/other_names.hpp>
+#include <cairn/core/inside/slot_numbers.hpp>
 #include <cairn/core/poison.hpp>
 #include <cairn/core/slice.hpp>
 #include <cairn/os/system_allocator.hpp>
 #include <cairn/storage/allocator_watch.hpp>
-#include <cairn/storage/inside/slot_numbers.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 

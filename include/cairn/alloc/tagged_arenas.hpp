@@ -41,11 +41,11 @@
 #include <cairn/alloc/tagged_arenas/open_blocks.hpp>
 #include <cairn/core/allocator_ref.hpp>
 #include <cairn/core/assert.hpp>
+#include <cairn/core/inside/atoms.hpp>
 #include <cairn/core/inside/compiler.hpp>
 #include <cairn/core/sizes.hpp>
 #include <cairn/os/mutex.hpp>
 #include <cairn/os/system_allocator.hpp>
-#include <cairn/storage/inside/atoms.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 

@@ -26,10 +26,10 @@
 // Threads: pin from any; everything else from one thread at a time, the owner.
 #pragma once
 
+#include <cairn/core/inside/atoms.hpp>
 #include <cairn/core/inside/rollback.hpp>
 #include <cairn/movable/concurrent_relocatable_heap/pin_word.hpp>
 #include <cairn/movable/relocatable_heap.hpp>
-#include <cairn/storage/inside/atoms.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 

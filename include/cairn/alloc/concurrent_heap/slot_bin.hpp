@@ -27,8 +27,8 @@
 #include <cstdint>
 
 #include <cairn/alloc/concurrent_heap/slot_sizes.hpp>
+#include <cairn/core/inside/atoms.hpp>
 #include <cairn/os/mutex.hpp>
-#include <cairn/storage/inside/atoms.hpp>
 #include <cairn/storage/inside/step_counter.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {

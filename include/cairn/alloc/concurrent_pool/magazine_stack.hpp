@@ -8,15 +8,15 @@
 // notices that the stack has changed even when the same magazine is on top again. Indices instead
 // of pointers leave room for a tag that does not come round again during one nap.
 //
-// Used by: magazines.hpp, which has the proof. Atoms: see storage/inside/atoms.hpp.
+// Used by: magazines.hpp, which has the proof. Atoms: see core/inside/atoms.hpp.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
 #include <cairn/core/inside/atomic.hpp>
+#include <cairn/core/inside/atoms.hpp>
 #include <cairn/core/inside/flavour.hpp>
-#include <cairn/storage/inside/atoms.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 

@@ -16,7 +16,7 @@
 #include <cstdint>
 
 #include <cairn/alloc/concurrent_pool/magazines.hpp>
-#include <cairn/storage/inside/slot_numbers.hpp>
+#include <cairn/core/inside/slot_numbers.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 

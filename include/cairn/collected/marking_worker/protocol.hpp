@@ -18,7 +18,7 @@
 #include <cstdint>
 
 #include <cairn/core/inside/atomic.hpp>
-#include <cairn/storage/inside/atoms.hpp>
+#include <cairn/core/inside/atoms.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 

@@ -1,4 +1,4 @@
-// cairn/storage/inside/slot_numbers.hpp - from the address of a slot to its number, without a
+// cairn/core/inside/slot_numbers.hpp - from the address of a slot to its number, without a
 // division.
 //
 //      chunk   | slot 0 | slot 1 | slot 2 | ...      distance = address - first

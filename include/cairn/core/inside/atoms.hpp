@@ -1,4 +1,4 @@
-// cairn/storage/inside/atoms.hpp - where lock-free code takes its atomics and its shared data from.
+// cairn/core/inside/atoms.hpp - where lock-free code takes its atomics and its shared data from.
 //
 //      template <class Atoms> class depot { typename Atoms::template atomic<word> head_; ... };
 //
