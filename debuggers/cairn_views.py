@@ -83,13 +83,13 @@ members = {
         "chunks": "chunks_", "chunk_count": "chunk_count_", "selected": "selected_",
         "slot_count": "slot_count_"},
     "pool_chunk": {"first": "first", "carved_end": "carved_end", "slot_count": "slot_count"},
-    "concurrent_pool": {"depot": "depot_"},
-    "depot": {
-        "slots": "fresh_.slot_count_", "first_chunk": "fresh_.first_", "caches": "caches_",
-        "magazines": "table_.entries_", "magazine_count": "table_.size_"},
-    "fresh_chunk": {"slot_count": "slot_count", "claimed": "claimed", "next": "next"},
-    "magazine": {"count": "count"},
-    "cache": {"top": "top", "floor": "floor", "loaded": "loaded", "next": "next"},
+    "concurrent_pool": {
+        "slots": "slot_count_", "chunks": "chunks_", "chunk_count": "chunk_count_",
+        "depot": "depot_", "caches": "caches"},
+    "depot": {"full": "batches_"},
+    "slot_chunk": {"free_count": "free_count"},
+    "magazine": {"count": "count", "next": "next"},
+    "cache": {"top": "top", "floor": "floor", "spare": "spare", "next": "next_of_owner"},
     "local_view": {"pool": "pool_"},
     "object_pool": {
         "stack": "slots_.stack_", "idle": "slots_.idle_count_", "blocks": "slots_.blocks_",
@@ -1142,41 +1142,35 @@ class Views:
 
     def concurrent_counts(self, value):
         """Live slots and all slots. Exact where no thread is inside."""
-        depot = Members(value, "concurrent_pool").depot
+        m = Members(value, "concurrent_pool")
+        size = self.process.pointer_size
         # lldb 19 packs the members of a class that clang described in another unit only, where one
-        # is aligned to a cache line: this one is always.
-        depot = self.process.at(-(-depot.address // line) * line, depot.type)
-        m = Members(depot, "depot")
-        slots, untouched, held, steps = m.integer("slots"), 0, 0, 0
-        chunk = m.first_chunk.integer()
-        chunk_type = self.pointee(m.first_chunk)
-        while chunk != 0:
-            c = Members(self.process.at(chunk, chunk_type), "fresh_chunk")
-            count, claimed = c.integer("slot_count"), c.integer("claimed")
-            untouched += count - min(count, claimed)
-            chunk, steps = c.integer("next"), steps + 1
+        # is aligned to a cache line: these are always.
+        aligned = lambda v: self.process.at(-(-v.address // line) * line, v.type)
+        slots, free, steps = m.integer("slots"), 0, 0
+        chunks, chunk = m.integer("chunks"), m.chunks.type.target().target()
+        self.check(chunks, m.integer("chunk_count"), size, "chunks")
+        for i in range(m.integer("chunk_count")):
+            at = self.process.at(self.word(chunks + i * size), chunk)
+            free += Members(at, "slot_chunk").integer("free_count")
+        full = Members(aligned(m.depot), "depot").full
+        magazine, at = full.type.target(), full.integer()
+        while at != 0:
+            b = Members(self.process.at(at, magazine), "magazine")
+            free, at, steps = free + b.integer("count"), b.integer("next"), steps + 1
             if steps > steps_max:
-                raise Unreadable("the chunks of a pool")
-        loaded = {}
-        cache, cache_type = m.caches.integer(), self.pointee(m.caches)
-        while cache != 0:
-            c = Members(self.process.at(cache, cache_type), "cache")
-            loaded[c.integer("loaded")] = (c.integer("top") - c.integer("floor")
-                                           ) // self.process.pointer_size
-            cache, steps = c.integer("next"), steps + 1
+                raise Unreadable("the magazines of a pool")
+        cache, at = self.process.find_type(namespace_of(value.type.name) + "detail::pool_cache"), \
+            m.integer("caches")
+        while at != 0 and cache:
+            c = Members(self.process.at(at, cache), "cache")
+            spare = self.process.at(aligned(c.spare).integer(), magazine)
+            free += (c.integer("top") - c.integer("floor")) // size
+            free += Members(spare, "magazine").integer("count")
+            at, steps = c.integer("next"), steps + 1
             if steps > steps_max:
                 raise Unreadable("the caches of a pool")
-        magazine = c.loaded.type.target() if loaded else None
-        table, count = m.integer("magazines"), m.integer("magazine_count")
-        if count > steps_max:
-            raise Unreadable(f"{count} magazines")
-        for i in range(count if magazine else 0):
-            at = self.word(table + i * self.process.pointer_size)
-            if at in loaded:
-                held += loaded[at]
-            else:
-                held += Members(self.process.at(at, magazine), "magazine").integer("count")
-        live = slots - untouched - held
+        live = slots - free
         if not 0 <= live <= slots:
             raise Unreadable(f"{live} live slots of {slots}")
         return live, slots

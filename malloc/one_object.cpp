@@ -12,6 +12,7 @@
 #include "../src/alloc/concurrent_heap/heap_registry.cpp"
 #include "../src/alloc/concurrent_heap/large.cpp"
 #include "../src/alloc/concurrent_heap/units.cpp"
+#include "../src/alloc/inside/cache_registry.cpp"
 #include "../src/core/assert.cpp"
 #include "../src/core/inside/flavour.cpp"
 #include "../src/os/inside/fork.cpp"

@@ -51,7 +51,7 @@ inline constinit event_counts events{};
 
 /// Returns: nullptr: the calling thread has none yet, or has none any more.
 [[nodiscard, CAIRN_FORCE_INLINE]] inline heap_cache* cache_here() noexcept {
-    return detail::this_heap_thread.entries[0].cache;
+    return static_cast<heap_cache*>(detail::this_heap_thread.entries[0].cache);
 }
 
 /// Returns: 0 for what is no block of ours; else the class + 1, or unit_map::large.

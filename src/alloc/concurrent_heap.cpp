@@ -1,10 +1,12 @@
 // Cold half of cairn/alloc/concurrent_heap.hpp: stacks that are used up, batches, chunks, trimming.
-// Large blocks are in concurrent_heap/large.cpp, units in units.cpp, threads and fork() in
+// Large blocks are in concurrent_heap/large.cpp, units in units.cpp, memory of caches and fork() in
 // heap_registry.cpp, questions and checks in heap_checks.cpp.
 #include <cairn/alloc/concurrent_heap.hpp>
 
 #include <algorithm>
 #include <cstring>
+
+#include <cairn/alloc/inside/byte_credits.hpp>
 
 #include "concurrent_heap/heap_registry.hpp"
 
@@ -12,8 +14,8 @@ namespace cairn { inline namespace CAIRN_FLAVOUR {
 namespace {
 
 using detail::cache_layout;
+using detail::heap_batch;
 using detail::heap_cache;
-using detail::slot_batch;
 
 constexpr auto unordered = detail::memory_order::relaxed;
 constexpr std::size_t waiting_max = std::size_t{128} << 10;
@@ -21,17 +23,15 @@ constexpr std::size_t waiting_max = std::size_t{128} << 10;
 }  // namespace
 
 concurrent_heap::concurrent_heap(allocator_ref upstream, options how) noexcept
-    : home_{&concurrent_heap_registry::home_here()},
-      map_{concurrent_heap_registry::home_here().map},
-      options_{how},
-      units_{this, *map_, upstream} {
-    concurrent_heap_registry::enter(*this);
+    : map_{&concurrent_heap_registry::map_here()}, options_{how}, units_{this, *map_, upstream} {
+    detail::cache_registry::enter(*this, concurrent_heap_registry::home_here());
     if (how.name != nullptr) { set_name(how.name); }
 }
 
 concurrent_heap::~concurrent_heap() {
     drain_batches();
-    concurrent_heap_registry::leave(*this);
+    detail::cache_registry::leave(*this);
+    concurrent_heap_registry::give_pages_back(*this);
 }
 
 // ------------------------------------------------------------------------------------------------
@@ -41,7 +41,8 @@ concurrent_heap::record* concurrent_heap::place::take_chunk(unsigned k) const no
     record* const r = heap.units_.take(sizes::units_of(k));
     if (r == nullptr) { return nullptr; }
     r->begin = r->segment->begin_of(*r);
-    r->cut(k, sizes::slots_of(k));
+    r->slot_class = k;
+    r->cut(sizes::size_of(k), sizes::slots_of(k), r->words);
 #if CAIRN_ASSERTS
     for (auto& word : r->live_bits) { word.store(0, unordered); }
 #endif
@@ -104,9 +105,9 @@ void* concurrent_heap::take_shared(unsigned k) noexcept {
 
 /// Gets slots into an empty stack, the lowest address on top. Returns: how many; 0: exhausted.
 unsigned concurrent_heap::fill(cache& c, unsigned k) noexcept {
-    void* slot_array[slot_batch::slot_count_max];
+    void* slot_array[heap_batch::slot_count_max];
     const unsigned wanted =
-        admitted(k, std::min<unsigned>((c.limits[k] + 1u) / 2, slot_batch::slot_count_max));
+        admitted(k, std::min<unsigned>((c.limits[k] + 1u) / 2, heap_batch::slot_count_max));
     if (wanted == 0) { return 0; }
     unsigned count = bins_[k].take(k, slot_array, wanted, place{*this});
     if (count == 0) {
@@ -126,7 +127,7 @@ unsigned concurrent_heap::fill(cache& c, unsigned k) noexcept {
 
 /// Gives the newest `count` slots of a stack to the others; where enough wait already, eight.
 void concurrent_heap::spill(cache& c, unsigned k, unsigned count) noexcept {
-    count = std::min(count, slot_batch::slot_count_max);
+    count = std::min(count, heap_batch::slot_count_max);
     if (count == 0) { return; }
     void** const top = c.stacks[k].top.load(unordered);
     // The stack gives them up before another thread can have them: a fork in between loses them.
@@ -162,11 +163,11 @@ void concurrent_heap::refund(std::size_t size) const noexcept {
 }
 
 void concurrent_heap::heed_trim(cache& c) noexcept {
-    if (epoch_.is_new(c.epoch)) { empty(c); }
+    if (epoch.is_new(c.epoch)) { empty(c); }
 }
 
 unsigned concurrent_heap::batch_count_max(unsigned k) const noexcept {
-    const std::size_t fitting = waiting_max / (slot_batch::slot_count_max * sizes::size_of(k));
+    const std::size_t fitting = waiting_max / (heap_batch::slot_count_max * sizes::size_of(k));
     return static_cast<unsigned>(std::max<std::size_t>(fitting, 2));
 }
 
@@ -266,8 +267,10 @@ void concurrent_heap::drain_batches() noexcept {
 
 std::size_t concurrent_heap::trim(work_limit limit) noexcept {
     detail::work_meter work{limit};
-    epoch_.raise();
-    if (cache* const mine = concurrent_heap_registry::find(*this)) { heed_trim(*mine); }
+    epoch.raise();
+    if (auto* const mine = detail::cache_registry::find(*this)) {
+        heed_trim(static_cast<cache&>(*mine));
+    }
     for (auto& bin : bins_) {
         while (work.goes_on() && bin.drain(place{*this})) {
             work.pay(1, 0);
@@ -288,6 +291,6 @@ bool concurrent_heap::reserve(std::size_t size) noexcept {
            units_.reserve((size + detail::unit_size - 1) / detail::unit_size);
 }
 
-void concurrent_heap::release_this_thread() noexcept { concurrent_heap_registry::detach(*this); }
+void concurrent_heap::release_this_thread() noexcept { detail::cache_registry::detach(*this); }
 
 }}  // namespace cairn::CAIRN_FLAVOUR

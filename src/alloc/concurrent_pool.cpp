@@ -1,20 +1,44 @@
-// Cold half of cairn/alloc/concurrent_pool.hpp: magazines used up, caches taken and given back.
-// Growth is in concurrent_pool/growth.cpp, questions and checks in concurrent_pool/checks.cpp;
-// threads coming and going in concurrent_pool/registry.cpp, fork() in concurrent_pool/fork.cpp.
+// Cold half of cairn/alloc/concurrent_pool.hpp: magazines used up, caches taken and given back,
+// fork(). Growth is in concurrent_pool/growth.cpp, questions and checks in
+// concurrent_pool/checks.cpp; threads coming and going in inside/cache_registry.cpp.
 #include <cairn/alloc/concurrent_pool.hpp>
 
 #include <algorithm>
 
 #include <cairn/core/inside/bits.hpp>
 
-#include "concurrent_pool/registry.hpp"
+#include "concurrent_pool/pool_place.hpp"
 #include "pool_rules.hpp"
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
+
+#if CAIRN_SHARED
+constinit thread_local detail::pool_caches detail::my_pool_caches{};
+#endif
+
 namespace {
 
-std::size_t magazine_size_for(std::size_t stride,
-                              const detail::concurrent_pool_options& o) noexcept {
+detail::thread_tables pool_tables_here() noexcept {
+    return {detail::my_pool_caches.state, detail::my_pool_caches.entries};
+}
+
+// After a fork, magazines that threads of the parent had are no one's: their caches are forgotten.
+constexpr detail::cache_kind pool_kind{
+    .make = &concurrent_pool_caches::make,
+    .empty = &concurrent_pool_caches::empty,
+    .lock = &concurrent_pool_caches::lock,
+    .unlock = &concurrent_pool_caches::unlock,
+    .mend = [](detail::cache_owner&, detail::thread_cache&) noexcept { return false; },
+    .after_fork = &concurrent_pool_caches::after_fork};
+
+constinit detail::cache_home pools_home{
+    .kind = &pool_kind,
+    .entry_count = detail::pool_caches::entry_count,
+    .thread = &pool_tables_here,
+    .watch_exit = &detail::home_hooks<pools_home>::watch_exit,
+    .watch_forks = &detail::home_hooks<pools_home>::watch_forks};
+
+unsigned magazine_size_for(std::size_t stride, const detail::concurrent_pool_options& o) noexcept {
     std::size_t size =
         std::min(o.magazine_size, std::size_t{1} << 20);  // more is absurd, and wraps
     if (size == 0) {
@@ -32,15 +56,14 @@ std::size_t magazine_size_for(std::size_t stride,
         const std::size_t period = even < cache_line_size ? cache_line_size / even : 1;
         size = detail::round_up(size, alignment{period});
     }
-    return size;
+    return static_cast<unsigned>(size);
 }
 
 }  // namespace
 
 concurrent_pool::concurrent_pool(std::size_t slot_size, alignment align, allocator_ref upstream,
                                  options how) noexcept
-    : serial_{0},
-      stride_{detail::stride_of(slot_size, align)},
+    : stride_{detail::stride_of(slot_size, align)},
       align_{align},
       depot_{magazine_size_for(stride_, how)},
       upstream_{upstream},
@@ -49,28 +72,27 @@ concurrent_pool::concurrent_pool(std::size_t slot_size, alignment align, allocat
         options_.slots_per_chunk = detail::saturating_multiply(4, depot_.magazine_size());
     }
     next_chunk_slots_ = options_.slots_per_chunk;
-    concurrent_pool_registry::enter(*this);
+    detail::cache_registry::enter(*this, pools_home);
     if (options_.name != nullptr) { set_name(options_.name); }
 }
 
 // ------------------------------------------------------------------------------------------------
 // when a magazine is used up
 
+/// The cache that the thread or view works with. Returns: nullptr: it works through the lock.
+concurrent_pool::cache* concurrent_pool::usable(cache& which) noexcept {
+    if (which.owner != nullptr) { return &which; }
+    return which.is_view ? nullptr
+                         : static_cast<cache*>(detail::cache_registry::find_or_make(*this));
+}
+
 void* concurrent_pool::take_cold(cache& which) noexcept {
     // Callers: a thread without a cache of this pool (it got no_cache), a view without one
     // (no_view, for ever), or the owner of a cache whose loaded magazine is empty.
-    cache* c = &which;
-    if (c->pool == nullptr) {
-        if (c->is_view) { return take_shared(); }
-        c = find_or_make_cache();
-        if (c == nullptr) { return take_shared(); }
-        if (c->top != c->floor) { return take(*c); }
-    }
-    // fill() calls grow() with the number of slots it saw before it looked: grow() then
-    // detects a pool that has grown in between.
-    const bool filled =
-        depot_.fill(*c, stride_, [this](std::size_t seen) noexcept { return grow(seen); });
-    if (!filled) { return take_shared(); }
+    cache* const c = usable(which);
+    if (c == nullptr) { return take_shared(which); }
+    heed_trim(*c);
+    if (c->top == c->floor && !fill(*c)) { return nullptr; }
     // Those that take() does not fetch ahead: its view ends at the magazine.
     for (std::size_t i = 2; i <= lookahead; ++i) {
         compiler::prefetch_from_other_core(c->top[-static_cast<std::ptrdiff_t>(i)]);
@@ -79,47 +101,78 @@ void* concurrent_pool::take_cold(cache& which) noexcept {
 }
 
 void concurrent_pool::give_cold(cache& which, void* p) noexcept {
-    cache* c = &which;
-    if (c->pool == nullptr) {
-        c = c->is_view ? nullptr : find_or_make_cache();
-        if (c == nullptr) {
-            give_shared(p);
-            return;
-        }
+    cache* const c = usable(which);
+    if (c == nullptr) {
+        depot_.give_to_chunks(&p, 1, place{*this});
+        return;
     }
+    heed_trim(*c);
     // A cache that was just found or made may have room; else both its magazines change places or
     // one goes to the depot, and an empty one is loaded.
-    if (c->top == c->ceiling) { depot_.drain(*c); }
+    if (c->top == c->ceiling) { depot_.drain_cache(*c, place{*this}); }
     *c->top++ = p;
 }
 
-/// For those without a cache, and the last resort of those with one: the cache that belongs to no
-/// thread.
-void* concurrent_pool::take_shared() noexcept {
+/// Gets slots into `c`, whose loaded magazine is empty: its own spare, the depot's, those of
+/// chunks, of a new chunk, and at last the spare of another cache.
+/// Returns: false, with both magazines empty, when there is nothing in reach.
+bool concurrent_pool::fill(cache& c) noexcept {
     while (true) {
-        // As in fill(): seen before the look, or the growth of another thread would be taken for
-        // none.
-        const std::size_t seen = depot_.untouched().slot_count();
-        {
-            // The lock is let go before grow(), which calls upstream under grow_lock_. shared_ is
-            // made by the first growth: until then there is nothing to take.
-            const lock_scope held{shared_lock_};
-            cache* const c = shared_;
-            if (c != nullptr && (c->top != c->floor || depot_.refill(*c) ||
-                                 depot_.carve(*c, stride_) || depot_.steal(*c))) {
-                return take(*c);
-            }
-        }
-        if (!grow(seen)) { return nullptr; }
+        // Looked at before the search: grow() notices a thread that grows after this look.
+        const std::size_t seen = slot_count_.load(detail::memory_order::relaxed);
+        if (depot_.refill(c)) { return true; }
+        if (!grow(seen)) { break; }
     }
+    c.unload();
+    magazine* mine = c.loaded;
+    const bool has_slots = steal(mine, &c);
+    c.load(mine, depot_.magazine_size());
+    return has_slots;
 }
 
-void concurrent_pool::give_shared(void* p) noexcept {
-    // A slot that comes back was taken, so the pool has grown, and shared_ is there.
-    const lock_scope held{shared_lock_};
-    cache& c = *shared_;
-    if (c.top == c.ceiling) { depot_.drain(c); }
-    *c.top++ = p;
+/// Takes the spare of another cache than `thief` for `mine`, which is empty.
+bool concurrent_pool::steal(magazine*& mine, const cache* thief) noexcept {
+    const lock_scope held{home->lock};
+    for (auto* c = caches; c != nullptr; c = c->next_of_owner) {
+        auto* const victim = static_cast<cache*>(c);
+        if (victim != thief && detail::magazine_depot::steal(mine, *victim)) { return true; }
+    }
+    return false;
+}
+
+/// For those without a cache.
+bool concurrent_pool::steal_into_depot() noexcept {
+    magazine* m = nullptr;
+    {
+        const lock_scope held{depot_.lock()};
+        m = depot_.pop_empty();
+    }
+    if (m == nullptr) { return false; }
+    const bool has_slots = steal(m, nullptr);
+    const lock_scope held{depot_.lock()};
+    if (has_slots) {
+        depot_.push_full(*m);
+    } else {
+        depot_.push_empty(*m);
+    }
+    return has_slots;
+}
+
+/// For those without a cache.
+void* concurrent_pool::take_shared([[maybe_unused]] cache& which) noexcept {
+    void* p = nullptr;
+    while (true) {
+        const std::size_t seen = slot_count_.load(detail::memory_order::relaxed);
+        if (depot_.take(0, &p, 1, place{*this}) != 0) { break; }
+        if (!grow(seen) && !steal_into_depot()) { return nullptr; }
+    }
+    if constexpr (asserts_enabled) { note_taken(which, p); }
+    unpoison(p, stride_);
+    return p;
+}
+
+void concurrent_pool::heed_trim(cache& c) noexcept {
+    if (epoch.is_new(c.epoch)) { depot_.pour_out(c, true, place{*this}); }
 }
 
 std::size_t concurrent_pool::allocate_n(slice<void*> out) noexcept {
@@ -133,63 +186,38 @@ void concurrent_pool::deallocate_n(slice<void* const> freed) noexcept {
 // ------------------------------------------------------------------------------------------------
 // caches
 
-concurrent_pool::cache* concurrent_pool::take_idle_cache() noexcept {
-    const lock_scope held{shared_lock_};
-    cache* const c = idle_;
-    // Counted as it changes hands, under the same lock: a child of fork() finds both or neither.
-    if (c != nullptr) {
-        idle_ = c->next_idle;
-        ++cache_count_;
-    }
-    return c;
-}
-
-/// Pours what `c` holds into the shared cache and keeps `c`, with its two empty magazines, for the
-/// next.
-void concurrent_pool::give_cache_back(cache& c) noexcept {
-    const lock_scope held{shared_lock_};
-    pour_out(c);
-    --cache_count_;
-}
-
-/// Requires: shared_lock_ is held.
-void concurrent_pool::pour_out(cache& c) noexcept {
-    // First the loaded magazine, then the spare, which changes places with it. Only empty magazines
-    // stay: no slot is out of reach in a cache that no thread has. With slots in it the pool has
-    // grown, so shared_ is there.
-    for (int magazine_number = 0; magazine_number < 2; ++magazine_number) {
-        while (c.top != c.floor) {
-            if (shared_->top == shared_->ceiling) { depot_.drain(*shared_); }
-            *shared_->top++ = *--c.top;
-        }
-        c.unload();
-        // By exchange also here: another thread may be stealing this spare, and leaves an empty
-        // one.
-        c.load(c.spare.exchange(c.loaded, detail::magazine_orders::swap_spare),
-               depot_.magazine_size());
-    }
-    c.next_idle = idle_;
-    idle_ = &c;
+/// Only empty magazines stay: no slot is out of reach in a cache that no thread has.
+void concurrent_pool_caches::empty(detail::cache_owner& o, detail::thread_cache& c) noexcept {
+    concurrent_pool& pool = pool_of(o);
+    pool.depot_.pour_out(static_cast<cache&>(c), false, concurrent_pool::place{pool});
 }
 
 concurrent_pool::local_view concurrent_pool::local() noexcept {
-    cache* c = take_idle_cache();
-    c = c != nullptr ? c : make_cache();
+    auto* const c = static_cast<cache*>(detail::cache_registry::make(*this));
     return local_view{*this, c != nullptr ? *c : detail::no_view};
 }
 
 concurrent_pool::local_view::~local_view() {
-    if (cache_->pool != nullptr) { pool_->give_cache_back(*cache_); }
+    if (cache_->owner != nullptr) { detail::cache_registry::give_back(*pool_, *cache_); }
 }
 
-std::size_t concurrent_pool::held_cache_count() const noexcept {
-    const lock_scope held{shared_lock_};
-    return cache_count_;
-}
+void concurrent_pool::release_this_thread() noexcept { detail::cache_registry::detach(*this); }
 
 std::size_t concurrent_pool::slack() const noexcept {
-    const std::size_t caches = held_cache_count();
-    return caches == 0 ? 0 : (caches - 1) * depot_.magazine_size();
+    const lock_scope held{home->lock};
+    return cache_count == 0 ? 0 : (cache_count - 1) * depot_.magazine_size();
+}
+
+void concurrent_pool_caches::after_fork(detail::cache_owner& o, bool had_other_threads) noexcept {
+    concurrent_pool& pool = pool_of(o);
+    pool.depot_.lock().forget_holder();
+    pool.grow_lock_.forget_holder();
+    pool.has_lost_threads_ = pool.has_lost_threads_ || had_other_threads;
+    pool.lost_count_ = 0;
+    // Checked builds know of each slot whether it is live: the difference is what validate() allows
+    // for.
+    const std::size_t live = pool.known_live_count();
+    if (live != concurrent_pool::unknown) { pool.lost_count_ = pool.count().live_count - live; }
 }
 
 }}  // namespace cairn::CAIRN_FLAVOUR

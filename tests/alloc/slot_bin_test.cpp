@@ -1,4 +1,4 @@
-// Every interleaving of two and three threads on cairn/alloc/concurrent_heap/slot_bin.hpp: batches,
+// Every interleaving of two and three threads on cairn/alloc/inside/slot_bin.hpp: batches,
 // chunks that become empty and serve another class, and the epoch of a trim; and what is found when
 // the lock is missing.
 #include <gtest/gtest.h>
@@ -7,14 +7,14 @@
 #include <cstddef>
 #include <vector>
 
-#include <cairn/alloc/concurrent_heap/slot_bin.hpp>
+#include <cairn/alloc/inside/slot_bin.hpp>
+#include <cairn/alloc/inside/thread_caches.hpp>
 
 #include "support/explorer/scripts.hpp"
 #include "support/sanitizers.hpp"
 
 namespace {
 
-using cairn::detail::slot_sizes;
 using explorer::expect_exhausted;
 using explorer::require;
 using batch = cairn::detail::basic_slot_batch<explorer::atoms>;
@@ -32,9 +32,11 @@ struct no_lock {
 template <class Lock>
 struct world {
     static constexpr unsigned slots_in_chunk = 2;
+    static constexpr unsigned batch_room = 2;
     using bin = cairn::detail::basic_slot_bin<explorer::atoms, Lock>;
 
     struct place {
+        static constexpr bool keeps_chunks = false;
         world& w;
         chunk* find(void* slot) {
             const auto at = static_cast<std::size_t>(static_cast<std::byte*>(slot) - w.memory());
@@ -45,7 +47,10 @@ struct world {
             chunk* const c = w.free_chunks.empty() ? nullptr : w.free_chunks.back();
             if (c != nullptr) { w.free_chunks.pop_back(); }
             w.free_lock.unlock();
-            if (c != nullptr) { c->cut(k, slots_in_chunk); }
+            if (c != nullptr) {
+                c->cut(size_of(k), slots_in_chunk,
+                       &w.words[static_cast<std::size_t>(c - w.chunks.data())]);
+            }
             return c;
         }
         void release(chunk& c) {
@@ -70,12 +75,15 @@ struct world {
         void freed_twice(void*) { require(false, "a slot is freed once"); }
     };
 
-    static constexpr std::size_t chunk_size = 4 * cairn::detail::unit_size;
+    static constexpr std::size_t chunk_size = std::size_t{256} << 10;
+    static std::size_t size_of(unsigned k) { return k == 39 ? 32768 : 16384; }
     /// Never touched: only compared.
     static std::byte* memory() { return reinterpret_cast<std::byte*>(std::size_t{1} << 32); }
 
     std::array<chunk, 4> chunks;
+    std::array<chunk::word, 4> words;
     std::array<batch, 4> batches;
+    std::array<batch::slot, 4 * batch_room> room;
     std::vector<chunk*> free_chunks;
     std::vector<batch*> free_batches;
     explorer::mutex free_lock;
@@ -95,12 +103,15 @@ struct world {
             chunks[i].begin = memory() + i * chunk_size;
             free_chunks.push_back(&chunks[i]);
         }
-        for (unsigned i = 0; i < batch_count; ++i) { free_batches.push_back(&batches[i]); }
+        for (unsigned i = 0; i < batch_count; ++i) {
+            batches[i].first_slot = &room[i * batch_room];
+            free_batches.push_back(&batches[i]);
+        }
     }
     static unsigned class_of(std::size_t which) { return which == 0 ? 39 : 35; }
     explorer::plain<int>& owner(void* slot, std::size_t which) {
         const auto at = static_cast<std::size_t>(static_cast<std::byte*>(slot) - memory());
-        return owners[at / chunk_size * 2 + at % chunk_size / slot_sizes::size_of(class_of(which))];
+        return owners[at / chunk_size * 2 + at % chunk_size / size_of(class_of(which))];
     }
 
     // As concurrent_heap::take_cold and put_cold, with stacks of two slots.
@@ -113,7 +124,7 @@ struct world {
         }
     }
     void allocate(std::size_t me, std::size_t which) {
-        void* slots[batch::slot_count_max];
+        void* slots[2];
         if (which == 1) {
             if (bins[1].take(35, slots, 1, place{*this}) == 0) { return; }
         } else {

@@ -43,7 +43,6 @@
 
 #include <cairn/alloc/concurrent_heap/heap_cache.hpp>
 #include <cairn/alloc/concurrent_heap/units.hpp>
-#include <cairn/alloc/inside/byte_credits.hpp>
 #include <cairn/core/allocator_ref.hpp>
 #include <cairn/core/inside/compiler.hpp>
 #include <cairn/core/poison.hpp>
@@ -59,6 +58,9 @@ template <byte_allocator A>
 class concurrent_budget;
 
 namespace detail {
+
+template <class Atoms>
+class basic_byte_credits;
 
 struct concurrent_heap_options {
     /// Bytes of free slots that one thread, or view, may have.
@@ -80,7 +82,7 @@ struct concurrent_heap_stats {
 
 /// Not movable. Ends with all its blocks; none need be freed before. A heap works in all modules
 /// of a program, as a concurrent_pool does, and ends before its own module is unloaded.
-class concurrent_heap {
+class concurrent_heap : private detail::cache_owner {
 public:
     using options = detail::concurrent_heap_options;
     using stats_type = detail::concurrent_heap_stats;
@@ -210,9 +212,9 @@ private:
     struct place;
 
     [[CAIRN_FORCE_INLINE]] cache& my_cache() noexcept {
-        const detail::heap_thread::entry& e =
-            detail::this_heap_thread.entries[detail::heap_thread::entry_of(serial_)];
-        return e.serial == serial_ ? *e.cache : detail::no_heap_cache;
+        using detail::heap_thread, detail::this_heap_thread;
+        const detail::cache_entry& e = this_heap_thread.entries[heap_thread::entry_of(serial)];
+        return e.serial == serial ? static_cast<cache&>(*e.cache) : detail::no_heap_cache;
     }
     [[CAIRN_FORCE_INLINE]] void* allocate_here(cache& c, std::size_t size,
                                                alignment align) noexcept;
@@ -248,9 +250,6 @@ private:
 
     // Caches: concurrent_heap/heap_registry.cpp.
     [[nodiscard]] cache* usable(cache& which) noexcept;
-    [[nodiscard]] cache* find_or_make_cache() noexcept;
-    [[nodiscard]] cache* make_cache() noexcept;
-    void give_cache_back(cache& c) noexcept;
 
     // Checked builds: concurrent_heap/heap_checks.cpp.
     void note_taken(void* p, unsigned k) noexcept;
@@ -260,24 +259,15 @@ private:
                       call_site from) const noexcept;
     [[noreturn]] void freed_twice(const void* p, call_site from) const noexcept;
 
-    // Read by every operation, written never.
-    std::uint64_t serial_ = 0;
-    detail::heap_home* home_ = nullptr;
+    // Read by every operation, written never, as the serial in the base.
     detail::unit_map* map_ = nullptr;
     options options_;
-    detail::byte_credits* limit_ = nullptr;  // counts live and cached bytes; nullptr: no limit
-    detail::trim_epoch epoch_;
+    // Counts live and cached bytes; nullptr: no limit.
+    detail::basic_byte_credits<detail::std_atoms>* limit_ = nullptr;
 
     alignas(cache_line_size) detail::unit_store units_;
     struct alignas(cache_line_size) padded_bin : detail::slot_bin {};
     padded_bin bins_[sizes::class_count];
-
-    // The home's list of live heaps and the caches, under its lock.
-    concurrent_heap* next_live_ = nullptr;
-    concurrent_heap** live_link_ = nullptr;
-    cache* caches_ = nullptr;
-    cache* idle_ = nullptr;
-    std::size_t cache_count_ = 0;  // those of threads and views
 
     [[CAIRN_NO_UNIQUE_ADDRESS]] detail::allocator_watch watch_;
 };

@@ -1,14 +1,14 @@
-// cairn/alloc/concurrent_pool.hpp - slots of one size for any number of threads, without locks.
+// cairn/alloc/concurrent_pool.hpp - slots of one size for any number of threads.
 //
-//      thread A                    thread B                 depot (lock-free)
+//      thread A                    thread B                 depot (one lock)
 //      +----------------+          +----------------+       full magazines,  empty magazines
-//      | loaded [###..] |          | loaded [#....] |  <--> untouched slots of the chunks
+//      | loaded [###..] |          | loaded [#....] |  <--> chunks with free slots
 //      | spare  [#####] |          | spare  [.....] |       one magazine for another,
 //      +----------------+          +----------------+       every few hundred operations
 //
 // Each thread allocates from and frees into its own magazine, an array of pointers: no atomic, no
 // lock, no owner to look up. A slot may be freed by any thread; it then belongs to that thread's
-// magazine. Freed memory is not touched. The lock-free half is magazines.hpp, with its proof.
+// magazine. Freed memory is not touched. magazines.hpp moves magazines, with its proof.
 //
 // Use it for: messages, jobs, nodes that one thread makes and another one frees.
 // Look elsewhere for: one thread (pool.hpp); rare allocations (locked.hpp).
@@ -18,33 +18,33 @@
 //            them. Spare magazines are taken from idle threads. release_this_thread() gives up what
 //            is held.
 // Cost:      allocate and deallocate: those of a pool plus two loads from thread-local memory;
-//            every magazine_size operations one or two depot operations. O(1) but for growth
-//            (upstream calls, under a mutex) and exhaustion (O(threads)).
-//            Memory beyond the slots: 8 bytes a slot, and for each thread two magazines.
+//            every magazine_size operations the lock of the depot. O(1) but for growth (upstream
+//            calls, under a mutex), exhaustion (O(threads)), and slots that go back to chunks in
+//            trim() and from ending threads: O(log chunks) each.
+//            Memory beyond the slots: 8 bytes and a bit a slot, and for each thread two magazines,
+//            from the upstream. trim() gives chunks back; magazines stay until the pool ends.
 // Threads:   any. Construction, destruction, reset(), stats() and validate(): one, while no other
 //            thread uses the pool; threads that used it may outlive it.
 // Thread exit: what a thread held goes back to the pool, after the destructors of its thread-local
-//            objects (thread_exit.hpp). Threads the library never saw register themselves by their
-//            first call. After that, in later destructors of pthread keys, allocation works through
-//            a lock. stats(), validate() and reset() may run beside threads that are ending.
+//            objects (thread_exit.hpp). In later destructors of pthread keys, allocation works
+//            through a lock. stats(), validate(), reset() may run beside threads that are ending.
 // Modules:   a program and its plugins may each contain a cairn. A pool that one of them made can
 //            be used in all of them: in the others through a call (docs/plugins.md). It ends before
 //            the module that made it is unloaded.
 // fork():    at any moment; the child may use the pool at once. What the other threads of the
-//            parent had in their hands is lost to it and counts as live: at most two magazines for
-//            each. What they had in their spares and all their magazines are the child's. A growth
-//            that another thread was in the middle of has not happened there (its upstream blocks
-//            are lost); the upstream itself must work in the child, as malloc does. A view that
-//            another thread was using then must not be used in the child.
-// Lifetimes: a pool's threads know it by a serial number that is never used again, so a new pool at
-//            an old address is not mistaken for the old one. Not movable.
+//            parent had in their caches is lost to it and counts as live: at most two magazines for
+//            each. A growth that another thread was in the middle of has not happened there (its
+//            upstream blocks are lost); the upstream itself must work in the child, as malloc does.
+//            A view that another thread was using then must not be used in the child.
+// Misuse:    every build stops when a slot comes back to its chunk twice, or has no chunk. Checked
+//            builds know of each slot whether it is live.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <utility>
 
-#include <cairn/alloc/concurrent_pool/thread_caches.hpp>
+#include <cairn/alloc/concurrent_pool/magazines.hpp>
 #include <cairn/core/allocator_ref.hpp>
 #include <cairn/core/inside/compiler.hpp>
 #include <cairn/core/inside/other_names.hpp>
@@ -53,6 +53,7 @@
 #include <cairn/os/mutex.hpp>
 #include <cairn/os/system_allocator.hpp>
 #include <cairn/storage/allocator_watch.hpp>
+#include <cairn/storage/work_limit.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 
@@ -76,14 +77,16 @@ struct concurrent_pool_stats {
     std::size_t slot_count = 0;        // slots in all chunks
     std::size_t cache_count = 0;       // threads and views that hold magazines now
     std::size_t magazine_size = 0;     // slots
-    std::size_t depot_operations = 0;  // magazines pushed and popped since construction
+    std::size_t cached_count = 0;      // free slots in the magazines of threads and views
+    std::size_t depot_operations = 0;  // exchanges of magazines since construction
     std::size_t upstream_size = 0;     // bytes taken from the upstream
     bool has_lost_threads = false;     // in the child of a fork: who may hold slots, is gone
 };
 
 }  // namespace detail
 
-class concurrent_pool : public detail::other_names_of_pools {
+/// Not movable. A new pool at an old address is not mistaken for the old one by its threads.
+class concurrent_pool : private detail::cache_owner, public detail::other_names_of_pools {
 public:
     using options = detail::concurrent_pool_options;
     using stats_type = detail::concurrent_pool_stats;
@@ -128,12 +131,19 @@ public:
     /// Gives up what the calling thread holds: before it goes idle, at the end of a job.
     void release_this_thread() noexcept;
 
-    /// Makes sure that `slot_count` slots exist in all, and magazines for `cache_count` threads and
-    /// views at once: then nothing is asked of the upstream until those are used up, or lie in the
-    /// magazines of other threads (two magazines for each).
+    /// Makes sure that `slot_count` slots exist in all, and magazines for `caches_wanted` threads
+    /// and views at once: then nothing is asked of the upstream until those are used up, or lie in
+    /// the magazines of other threads (two magazines for each).
     /// Returns: false when the upstream or slot_count_max refuses, and, before anything is taken,
     ///          for more than four million caches.
-    [[nodiscard]] bool reserve(std::size_t slot_count, std::size_t cache_count = 0) noexcept;
+    [[nodiscard]] bool reserve(std::size_t slot_count, std::size_t caches_wanted = 0) noexcept;
+
+    /// Gives chunks without a live slot back to the upstream. Free slots in the caches of other
+    /// threads keep theirs: each thread empties its cache when it next needs or leaves a magazine;
+    /// release_this_thread() does it at once.
+    /// `limit`:  a step is a magazine or a chunk; bytes are those that went back.
+    /// Returns:  bytes that went back.
+    std::size_t trim(work_limit limit = {}) noexcept { return trim_watched(limit, {}); }
 
     /// Frees every slot at once and keeps the memory. Requires: no other thread uses the pool;
     /// those that did may still be ending.
@@ -148,7 +158,7 @@ public:
         return std::forward<F>(f)(upstream_);
     }
 
-    /// True when `p` lies in a slot of this pool, live or free. Cost: O(chunks).
+    /// True when `p` lies in a slot of this pool, live or free. Cost: O(log chunks), and a lock.
     [[nodiscard]] bool owns(const void* p) const noexcept { return find_chunk(p) != nullptr; }
 
     /// How many free slots may be out of reach for a thread that is refused: the loaded magazines
@@ -172,62 +182,68 @@ public:
     [[nodiscard]] stats_type stats() const noexcept;
     void validate() const noexcept;
 
+protected:
+    /// Called for a chunk that goes, while no lock is held: nothing else knows its slots.
+    struct chunk_watch {
+        void (*goes)(void* context, void* first, std::size_t slot_count) noexcept = nullptr;
+        void* context = nullptr;
+    };
+    std::size_t trim_watched(work_limit limit, chunk_watch watch) noexcept;
+
 private:
-    friend struct concurrent_pool_registry;
+    friend struct concurrent_pool_caches;
     friend struct concurrent_pool_checks;
     using cache = detail::pool_cache;
-    using magazine = detail::basic_magazine<detail::std_atoms>;
+    using magazine = detail::slot_batch;
     using chunk = detail::pool_chunk;
-    struct block {  // head of every upstream block that holds no slots
+    struct place;
+    struct growth;
+    struct block {  // head of the upstream blocks with caches and magazines
         block* next;
         std::size_t size;
     };
+    static constexpr std::size_t cache_count_max = std::size_t{1} << 22;
     // See pool.hpp; as many null entries lie below the slots.
     static constexpr std::size_t lookahead = 8;
 
     cache& my_cache() noexcept {
-        const detail::thread_caches::entry& e = detail::my_caches.entries[entry()];
-        return e.serial == serial_ ? *e.cache : detail::no_cache;
-    }
-    /// Where every thread keeps its cache of this pool.
-    [[nodiscard]] std::size_t entry() const noexcept {
-        return detail::thread_caches::entry_of(serial_);
+        using detail::my_pool_caches, detail::pool_caches;
+        const detail::cache_entry& e = my_pool_caches.entries[pool_caches::entry_of(serial)];
+        return e.serial == serial ? static_cast<cache&>(*e.cache) : detail::no_cache;
     }
     void* take(cache& c) noexcept;
     void give(cache& c, void* p, call_site from) noexcept;
 
     void* take_cold(cache& c) noexcept;
     void give_cold(cache& c, void* p) noexcept;
-    void* take_shared() noexcept;
-    void give_shared(void* p) noexcept;
-    cache* find_or_make_cache() noexcept;
-    cache* take_idle_cache() noexcept;
-    cache* make_cache() noexcept;
-    void give_cache_back(cache& c) noexcept;
+    void* take_shared(cache& c) noexcept;
+    [[nodiscard]] cache* usable(cache& which) noexcept;
+    [[nodiscard]] bool fill(cache& c) noexcept;
+    [[nodiscard]] bool steal(magazine*& mine, const cache* thief) noexcept;
+    [[nodiscard]] bool steal_into_depot() noexcept;
+    void heed_trim(cache& c) noexcept;
 
+    // Growth: concurrent_pool/growth.cpp.
     bool grow(std::size_t seen_slot_count) noexcept;
     bool add_chunk(std::size_t slot_count) noexcept;
-    bool make_room_in_table(std::size_t more) noexcept;
-    std::byte* take_block(std::size_t size) noexcept;
-    void give_newest_block_back() noexcept;
-    std::size_t magazine_bytes() const noexcept;
-    magazine& make_magazine(std::byte*& memory) noexcept;
-    void equip(cache& c, std::byte*& memory) noexcept;
-    std::size_t held_cache_count() const noexcept;
-    void mend_after_fork(const detail::thread_record* survivor) noexcept;
-    void pour_out(cache& c) noexcept;
-    const chunk* first_chunk() const noexcept {
-        return static_cast<const chunk*>(depot_.untouched().first());
-    }
-    const chunk* find_chunk(const void* p) const noexcept;
+    [[nodiscard]] std::size_t magazine_bytes() const noexcept;
+    magazine* make_magazine(std::byte*& memory) noexcept;
+    [[nodiscard]] std::byte* take_block(std::size_t size) noexcept;
+    void link_block(std::byte* memory, std::size_t size) noexcept;
+    void give_chunk_back(chunk& c) noexcept;
+    [[nodiscard]] chunk* take_empty_chunk() noexcept;
+
+    [[nodiscard]] chunk* find_held(const void* p) const noexcept;
+    [[nodiscard]] chunk* find_chunk(const void* p) const noexcept;
     template <class F>
     void visit_chunks(F&& f) const noexcept;
+    [[noreturn]] void freed_wrongly(const void* p, bool has_chunk) const noexcept;
     [[nodiscard]] [[CAIRN_COLD]] detail::evidence about_size(std::size_t freed,
                                                              call_site from) const noexcept;
 
     static constexpr std::size_t unknown = SIZE_MAX;
     std::size_t known_live_count() const noexcept;
-    detail::concurrent_pool_stats count() const noexcept;  // stats(), with the home's lock held
+    detail::concurrent_pool_stats count() const noexcept;  // stats(), with the locks held
     void remember(cache& which, const chunk& c) noexcept;
     // Checked builds: each slot is live or free. concurrent_pool/checked.hpp.
     void note_taken(cache& c, void* p) noexcept;
@@ -235,40 +251,38 @@ private:
     void check_taken(cache& c, void* p) noexcept;
     void check_freed(cache& c, void* p, call_site from) noexcept;
 
-    // Read by every operation, written never. (The serial holds the place in every thread's table,
-    // too: a load less than a word of its own.)
-    std::uint64_t serial_;
+    // Read by every operation, written never. (The serial of the base holds the place in every
+    // thread's table, too: a load less than a word of its own.)
     std::size_t stride_;
     alignment align_;
 #if CAIRN_ASSERTS
     detail::slot_numbers number_{stride_};
 #endif
 
-    // All atomics of the pool are in it.
-    detail::basic_depot<detail::std_atoms> depot_;
+    //  slot_count = live + in magazines + free by their bits; live includes lost_count_
+    // Under the lock of the depot, so that the child of a fork finds all of a growth or nothing.
+    detail::atomic<std::size_t> slot_count_{0};
+    static constexpr std::size_t first_chunks_max = 4;
+    chunk* first_chunks_[first_chunks_max] = {};
+    chunk** chunks_ = first_chunks_;  // sorted by address
+    std::size_t chunk_count_ = 0;
+    std::size_t chunk_capacity_ = first_chunks_max;
+    std::size_t magazine_count_ = 0;    // those that caches did not bring along
+    std::size_t magazines_wanted_ = 0;  // for the slots that there are
+    std::size_t upstream_size_ = 0;     // bytes, slots included
+    block* blocks_ = nullptr;
+    alignas(cache_line_size) mutable detail::magazine_depot depot_;
 
-    //  slot_count = live + fresh (not claimed) + slots in magazines; live includes lost_count_
     // Growth: under grow_lock_, which is held while the upstream works.
-    mutex grow_lock_;
+    mutable mutex grow_lock_;
     allocator_ref upstream_;
     options options_;
     std::size_t next_chunk_slots_;
-    std::size_t table_capacity_ = 0;  // magazines
-    std::size_t upstream_size_ = 0;   // bytes, slots included
-    block* blocks_ = nullptr;         // all but those of slots, the newest first
+    std::size_t next_number_ = 0;  // of the first slot of the next chunk, in reports
 
-    // What belongs to no thread: under shared_lock_, which is never held across an upstream call.
-    mutable mutex shared_lock_;
-    cache* shared_ = nullptr;
-    cache* idle_ = nullptr;
-    std::size_t cache_count_ = 0;  // those of threads and views
-    std::size_t lost_count_ = 0;   // slots in the hands of threads that a fork left behind
+    // In the child of a fork.
+    std::size_t lost_count_ = 0;  // slots in the hands of threads that are not there
     bool has_lost_threads_ = false;
-
-    // The home's list of live pools, under its lock.
-    detail::pool_home* home_ = nullptr;
-    concurrent_pool* next_live_ = nullptr;
-    concurrent_pool** live_link_ = nullptr;
 
     // Of the name alone: any thread may be inside.
     [[CAIRN_NO_UNIQUE_ADDRESS]] detail::allocator_watch watch_;

@@ -62,16 +62,17 @@ using detail::unit_state;
 concurrent_heap::stats_type concurrent_heap::stats() const noexcept {
     auto& self = const_cast<concurrent_heap&>(*this);
     stats_type s;
-    const lock_scope held{home_->lock};
-    s.cache_count = cache_count_;
-    for (const cache* c = caches_; c != nullptr; c = c->next_of_heap) {
+    const lock_scope held{home->lock};
+    s.cache_count = cache_count;
+    for (const auto* i = caches; i != nullptr; i = i->next_of_owner) {
+        const auto* const c = static_cast<const cache*>(i);
         for (unsigned k = 0; k < sizes::class_count; ++k) {
             // Of another thread's stack, both ends may be of different moments.
             const unsigned count = c->count(k);
             if (count <= cache::limit_max(k)) { s.cached_size += count * sizes::size_of(k); }
         }
     }
-    concurrent_heap_registry::lock_all(self);
+    concurrent_heap_registry::lock(self);
     for (unsigned k = 0; k < sizes::class_count; ++k) {
         for (auto* b = bins_[k].first_batch(); b != nullptr; b = b->next) {
             s.waiting_size += b->count * sizes::size_of(k);
@@ -88,7 +89,7 @@ concurrent_heap::stats_type concurrent_heap::stats() const noexcept {
         }
     });
     s.segment_size = units_.segment_size_held();
-    concurrent_heap_registry::unlock_all(self);
+    concurrent_heap_registry::unlock(self);
     free_size += s.cached_size + s.waiting_size;
     s.live_size = s.used_size > free_size ? s.used_size - free_size : 0;
     return s;
@@ -97,8 +98,8 @@ concurrent_heap::stats_type concurrent_heap::stats() const noexcept {
 void concurrent_heap::validate() const noexcept {
     auto& self = const_cast<concurrent_heap&>(*this);
     self.units_.validate();
-    const lock_scope held{home_->lock};
-    concurrent_heap_registry::lock_all(self);
+    const lock_scope held{home->lock};
+    concurrent_heap_registry::lock(self);
     [[maybe_unused]] std::size_t listed = 0;
     for (unsigned k = 0; k < sizes::class_count; ++k) {
         const detail::slot_chunk* before = nullptr;
@@ -120,7 +121,8 @@ void concurrent_heap::validate() const noexcept {
         listed -= r.free_count != 0 ? 1u : 0u;
     });
     CAIRN_ASSERT(listed == 0, "a chunk with free slots is in the list of its bin, once");
-    for (const cache* c = caches_; c != nullptr; c = c->next_of_heap) {
+    for (const auto* i = caches; i != nullptr; i = i->next_of_owner) {
+        const auto* const c = static_cast<const cache*>(i);
         std::size_t limits = 0;
         for (unsigned k = 0; k < sizes::class_count; ++k) {
             CAIRN_ASSERT(c->count(k) <= c->limits[k], "a stack keeps to its limit");
@@ -130,7 +132,7 @@ void concurrent_heap::validate() const noexcept {
                      "the limits of a cache stay below its bound");
         (void)limits;
     }
-    concurrent_heap_registry::unlock_all(self);
+    concurrent_heap_registry::unlock(self);
 }
 
 void concurrent_heap::set_name(const char* name) noexcept {
@@ -153,7 +155,7 @@ detail::address_place concurrent_heap_checks::place_of(
         static_cast<std::size_t>(static_cast<const std::byte*>(address) - r->begin);
     place.inside = true;
     if (r->state() == detail::unit_state::chunk) {
-        const unsigned i = detail::slot_sizes::slot_at(distance, r->slot_class);
+        const auto i = static_cast<unsigned>(r->number(distance));
         place.unit = "slot";
         place.index = i;
         place.size = detail::slot_sizes::size_of(r->slot_class);
@@ -203,8 +205,8 @@ void concurrent_heap::expect_large([[maybe_unused]] const record& r, [[maybe_unu
 void concurrent_heap::note_taken([[maybe_unused]] void* p, [[maybe_unused]] unsigned k) noexcept {
 #if CAIRN_ASSERTS
     record& r = *map_->record(p);
-    const unsigned i = sizes::slot_at(
-        static_cast<std::size_t>(static_cast<std::byte*>(p) - r.begin), r.slot_class);
+    const auto i = static_cast<unsigned>(
+        r.number(static_cast<std::size_t>(static_cast<std::byte*>(p) - r.begin)));
     const std::uint64_t bit = std::uint64_t{1} << i % 64;
     const std::uint64_t before = r.live_bits[i / 64].fetch_or(bit, detail::memory_order::relaxed);
     CAIRN_ASSERT((before & bit) == 0 && r.slot_class == k, "a slot is given out once",
@@ -220,7 +222,7 @@ void concurrent_heap::note_freed([[maybe_unused]] void* p, [[maybe_unused]] unsi
                  "a block comes back with the size it was asked with",
                  concurrent_heap_checks::about(*this, misuse_kind::wrong_size, p, from));
     const auto distance = static_cast<std::size_t>(static_cast<std::byte*>(p) - r.begin);
-    const unsigned i = sizes::slot_at(distance, k);
+    const auto i = static_cast<unsigned>(r.number(distance));
     CAIRN_ASSERT(i < r.slot_count && i * sizes::size_of(k) == distance,
                  "a block comes back by the address it was given out with",
                  concurrent_heap_checks::about(*this, misuse_kind::foreign_pointer, p, from));

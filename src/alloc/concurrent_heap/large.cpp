@@ -3,6 +3,8 @@
 
 #include <cstring>
 
+#include <cairn/alloc/inside/byte_credits.hpp>
+
 #include "heap_registry.hpp"
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
@@ -33,7 +35,9 @@ void* concurrent_heap::allocate_large(std::size_t size, alignment align) noexcep
     record* r = take();
     if (r == nullptr) {
         // Waiting slots may be whole chunks.
-        if (cache* const mine = concurrent_heap_registry::find(*this)) { empty(*mine); }
+        if (auto* const mine = detail::cache_registry::find(*this)) {
+            empty(static_cast<cache&>(*mine));
+        }
         drain_batches();
         r = take();
         if (r == nullptr) {

@@ -3,9 +3,11 @@
 #include <cairn/alloc/concurrent_pool.hpp>
 
 #include <algorithm>
+#include <bit>
+#include <functional>
 
 #include "checks.hpp"
-#include "registry.hpp"
+#include "pool_place.hpp"
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 namespace {
@@ -18,72 +20,70 @@ constexpr auto relaxed = detail::memory_order::relaxed;
 // while no other thread uses the pool
 
 void concurrent_pool::reset() noexcept {
-    const lock_scope held{concurrent_pool_registry::lock_of(*this)};
-    // Every magazine is dealt out anew, in the order of the table: two to each cache, the others to
-    // the depot, all of them empty. What was in them is untouched memory again. So no cache moves,
-    // and the threads that have one need no message.
-    depot_.forget_magazines();
-    const auto& magazines = depot_.magazines();
-    std::size_t next = 0;
-    const auto take_magazine = [&]() -> magazine& {
-        magazine& m = magazines[next++];
-        m.count = 0;
-        return m;
-    };
-    for (auto* c = depot_.first_cache(); c != nullptr; c = c->next) {
-        c->load(&take_magazine(), depot_.magazine_size());
-        c->spare.store(&take_magazine(), relaxed);
+    const lock_scope held{home->lock};
+    const lock_scope depot_held{depot_.lock()};
+    // No cache moves, so the threads that have one need no message: its magazines are empty.
+    for (auto* i = caches; i != nullptr; i = i->next_of_owner) {
+        auto& c = static_cast<cache&>(*i);
+        c.top = c.floor;
+        c.spare.load(relaxed)->count = 0;
     }
-    while (next < magazines.size()) { depot_.add(take_magazine()); }
-    depot_.untouched().restart();
-    lost_count_ = 0;
-    visit_chunks([this](const chunk& c) {
-        poison(c.first, c.slot_count * stride_);
-        for (std::size_t i = 0; c.live != nullptr && i < c.slot_count; ++i) {
-            c.live[i].store(false, relaxed);
+    depot_.forget_slots();
+    for (std::size_t i = 0; i < chunk_count_; ++i) {
+        chunk& c = *chunks_[i];
+        c.cut(stride_, c.slot_count, c.free_bits);
+        depot_.add_chunk(c);
+        poison(c.begin, c.slot_count * stride_);
+        for (std::size_t k = 0; c.live != nullptr && k < c.slot_count; ++k) {
+            c.live[k].store(false, relaxed);
         }
-    });
+    }
+    lost_count_ = 0;
 }
 
-const concurrent_pool::chunk* concurrent_pool::find_chunk(const void* p) const noexcept {
-    const auto address = reinterpret_cast<std::uintptr_t>(p);
-    // One subtraction asks for both ends: an address below the chunk wraps to a large number.
-    const chunk* c = first_chunk();
-    while (c != nullptr &&
-           address - reinterpret_cast<std::uintptr_t>(c->first) >= c->slot_count * stride_) {
-        c = static_cast<const chunk*>(c->next.load(detail::memory_order::acquire));
-    }
-    return c;
+/// Requires: the depot is locked.
+concurrent_pool::chunk* concurrent_pool::find_held(const void* p) const noexcept {
+    // The last chunk that begins at or below `p`.
+    chunk** const behind =
+        std::upper_bound(chunks_, chunks_ + chunk_count_, p,
+                         [](const void* a, const chunk* c) { return std::less<>{}(a, c->begin); });
+    if (behind == chunks_) { return nullptr; }
+    chunk* const c = behind[-1];
+    const auto distance =
+        reinterpret_cast<std::uintptr_t>(p) - reinterpret_cast<std::uintptr_t>(c->begin);
+    return distance < c->slot_count * stride_ ? c : nullptr;
+}
+
+concurrent_pool::chunk* concurrent_pool::find_chunk(const void* p) const noexcept {
+    const lock_scope held{depot_.lock()};
+    return find_held(p);
 }
 
 detail::concurrent_pool_stats concurrent_pool::stats() const noexcept {
-    const lock_scope held{concurrent_pool_registry::lock_of(*this)};
+    const lock_scope held{home->lock};
+    const lock_scope depot_held{depot_.lock()};
     return count();
 }
 
 detail::concurrent_pool_stats concurrent_pool::count() const noexcept {
     detail::concurrent_pool_stats s;
-    s.slot_count = depot_.untouched().slot_count();
-    s.cache_count = held_cache_count();
+    s.slot_count = slot_count_.load(relaxed);
+    s.cache_count = cache_count;
     s.has_lost_threads = has_lost_threads_;
     s.magazine_size = depot_.magazine_size();
     s.upstream_size = upstream_size_;
+    //     slot_count = live + free by their bits + in magazines  (what a fork has lost counts as
+    //     live)
     std::size_t free_count = 0;
-    //     slot_count = live + fresh + in magazines           (what a fork has lost counts as live)
-    // claimed may run past the end: threads that asked in vain have added to it.
-    visit_chunks([&](const chunk& c) {
-        free_count += c.slot_count - std::min(c.claimed.load(relaxed), c.slot_count);
-    });
-    // All magazines at once, wherever they are: each has the count of its last unloading.
-    for (std::size_t i = 0; i < depot_.magazines().size(); ++i) {
-        free_count += depot_.magazines()[i].count;
+    visit_chunks([&](const chunk& c) { free_count += c.free_count; });
+    for (auto* m = depot_.first_batch(); m != nullptr; m = m->next) { free_count += m->count; }
+    for (const auto* i = caches; i != nullptr; i = i->next_of_owner) {
+        const auto& c = static_cast<const cache&>(*i);
+        s.cached_count += static_cast<std::size_t>(c.top - c.floor) +
+                          c.spare.load(detail::memory_order::acquire)->count;
+        s.depot_operations += c.depot_operations;
     }
-    for (const auto* c = depot_.first_cache(); c != nullptr; c = c->next) {
-        // A loaded magazine's own count is that of when it was loaded.
-        free_count += static_cast<std::size_t>(c->top - c->floor) - c->loaded->count;
-        s.depot_operations += c->depot_operations;
-    }
-    s.live_count = s.slot_count - free_count;
+    s.live_count = s.slot_count - free_count - s.cached_count;
     return s;
 }
 
@@ -101,23 +101,45 @@ std::size_t concurrent_pool::known_live_count() const noexcept {
 }
 
 void concurrent_pool::validate() const noexcept {
-    const lock_scope held{concurrent_pool_registry::lock_of(*this)};
-    std::size_t cache_total = 0;
-    for (const auto* c = depot_.first_cache(); c != nullptr; c = c->next) {
-        ++cache_total;
-        CAIRN_ASSERT(
-            c->floor == c->loaded->first_slot && c->floor <= c->top && c->top <= c->ceiling,
-            "a cache works inside its loaded magazine");
+    const lock_scope held{home->lock};
+    const lock_scope depot_held{depot_.lock()};
+    for (const auto* i = caches; i != nullptr; i = i->next_of_owner) {
+        [[maybe_unused]] const auto& c = static_cast<const cache&>(*i);
+        CAIRN_ASSERT(c.floor == c.loaded->first_slot && c.floor <= c.top && c.top <= c.ceiling,
+                     "a cache works inside its loaded magazine");
         [[maybe_unused]] const std::size_t spare =
-            c->spare.load(detail::memory_order::acquire)->count;
+            c.spare.load(detail::memory_order::acquire)->count;
         CAIRN_ASSERT(spare == 0 || spare == depot_.magazine_size(),
                      "a spare magazine is entirely full or entirely empty");
     }
-    CAIRN_ASSERT(depot_.magazines().size() >= 2 * cache_total, "each cache has two magazines");
+    [[maybe_unused]] const chunk* before = nullptr;
+    visit_chunks([&](const chunk& c) {
+        CAIRN_ASSERT(before == nullptr || std::less<>{}(before->begin, c.begin),
+                     "the table of chunks is sorted by address");
+        before = &c;
+        [[maybe_unused]] std::size_t bits = 0;
+        for (std::size_t w = 0; w < chunk::word_count(c.slot_count); ++w) {
+            bits += static_cast<std::size_t>(std::popcount(c.free_bits[w]));
+        }
+        CAIRN_ASSERT(bits == c.free_count, "a chunk counts its free slots");
+    });
     [[maybe_unused]] const std::size_t live = known_live_count();
     CAIRN_ASSERT(live == unknown || live + lost_count_ == count().live_count,
-                 "each slot is live, fresh or in one magazine");
-    (void)cache_total;
+                 "each slot is live, in one magazine, or free in its chunk");
+}
+
+/// In every build. Requires: the depot is locked; reports look for addresses in it.
+void concurrent_pool::freed_wrongly(const void* p, bool has_chunk) const noexcept {
+    const chunk* const c = find_held(p);
+    depot_.lock().unlock();
+    if (has_chunk && c != nullptr) {
+        detail::assert_failed(
+            "the bit of the slot is clear (checked in every build)", "a slot is freed once",
+            concurrent_pool_checks::about(*this, misuse_kind::double_free, {}, *c, p));
+    }
+    detail::assert_failed("the slot has a chunk (checked in every build)",
+                          "a slot comes back to the pool that gave it out",
+                          concurrent_pool_checks::about(*this, misuse_kind::foreign_pointer, {}));
 }
 
 // ------------------------------------------------------------------------------------------------
@@ -145,7 +167,7 @@ void concurrent_pool::check_freed(cache& which, void* p, call_site from) noexcep
     CAIRN_ASSERT(c != nullptr, "a slot comes back to the pool that gave it out",
                  concurrent_pool_checks::about(*this, misuse_kind::foreign_pointer, from));
     const std::size_t i = concurrent_pool_checks::index(*this, *c, p);
-    CAIRN_ASSERT(c->first + i * stride_ == p,
+    CAIRN_ASSERT(c->begin + i * stride_ == p,
                  "a slot comes back by the address it was given out with",
                  concurrent_pool_checks::about(*this, misuse_kind::foreign_pointer, from, *c, p));
     if (c->live != nullptr) {
@@ -159,7 +181,7 @@ void concurrent_pool::check_freed(cache& which, void* p, call_site from) noexcep
 /// The next slots are looked for in `c` first. Threads without a cache share one, and cannot
 /// remember.
 void concurrent_pool::remember(cache& which, const chunk& c) noexcept {
-    if (which.pool != nullptr) { which.seen.remember(c, stride_); }
+    if (which.owner != nullptr) { which.seen.remember(c); }
 }
 
 #endif
@@ -182,7 +204,7 @@ void concurrent_pool::set_name(const char* name) noexcept {
         static constexpr detail::allocator_type type{"concurrent_pool",
                                                      &concurrent_pool_checks::place_of};
         watch_.set_name(name, this, type);
-        const lock_scope held{grow_lock_};
+        const lock_scope held{grow_lock_};  // chunks come and go under it
         visit_chunks([this](const chunk& c) { concurrent_pool_checks::describe(*this, c); });
     }
 }
@@ -198,11 +220,9 @@ detail::address_place concurrent_pool_checks::place_of(const void* object,
             .unit = "slot",
             .index = number(pool, *c, address),
             .offset = static_cast<std::size_t>(static_cast<const std::byte*>(address) -
-                                               (c->first + i * pool.stride_)),
+                                               (c->begin + i * pool.stride_)),
             .size = pool.stride_,
-            .state = i >= c->claimed.load(relaxed) ? "not given out since the last reset"
-                     : live                        ? "live"
-                                                   : "free"};
+            .state = live ? "live" : "free"};
 }
 
 }}  // namespace cairn::CAIRN_FLAVOUR

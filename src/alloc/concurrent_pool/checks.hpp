@@ -7,31 +7,25 @@
 
 #include <cairn/alloc/concurrent_pool.hpp>
 
+#include "../inside/cache_registry.hpp"
+
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 
-/// Calls f(chunk) for each, in the order in which they were taken.
+/// Calls f(chunk) for each, by address. Requires: chunks do not come or go.
 template <class F>
 void concurrent_pool::visit_chunks(F&& f) const noexcept {
-    for (const chunk* c = first_chunk(); c != nullptr;
-         c = static_cast<const chunk*>(c->next.load(detail::memory_order::acquire))) {
-        f(*c);
-    }
+    for (std::size_t i = 0; i < chunk_count_; ++i) { f(*chunks_[i]); }
 }
 
 struct concurrent_pool_checks {
     using chunk = concurrent_pool::chunk;
 
     static std::size_t index(const concurrent_pool& p, const chunk& c, const void* slot) noexcept {
-        return static_cast<std::size_t>(static_cast<const std::byte*>(slot) - c.first) / p.stride_;
+        return static_cast<std::size_t>(static_cast<const std::byte*>(slot) - c.begin) / p.stride_;
     }
     /// Of a slot: slots are numbered in the order in which their chunks were taken.
     static std::size_t number(const concurrent_pool& p, const chunk& c, const void* slot) noexcept {
-        std::size_t before = 0;
-        for (const chunk* i = p.first_chunk(); i != &c;
-             i = static_cast<const chunk*>(i->next.load(detail::memory_order::acquire))) {
-            before += i->slot_count;
-        }
-        return before + index(p, c, slot);
+        return c.first_number + index(p, c, slot);
     }
     static detail::evidence about(const concurrent_pool& p, misuse_kind kind,
                                   std::source_location from) noexcept {
@@ -66,8 +60,22 @@ struct concurrent_pool_checks {
         unsigned number;
         std::memcpy(&number, place, sizeof number);
         detail::forget_description(number);
-        number = p.watch_.describe(c.first, c.slot_count * p.stride_);
+        number = p.watch_.describe(c.begin, c.slot_count * p.stride_);
         std::memcpy(place, &number, sizeof number);
+    }
+    /// What is known of a chunk that goes.
+    static void forget(const concurrent_pool& p, const chunk& c) noexcept {
+        {
+            const lock_scope held{p.home->lock};
+            for (auto* i = p.caches; i != nullptr; i = i->next_of_owner) {
+                static_cast<detail::pool_cache*>(i)->seen.forget();
+            }
+        }
+        if (c.live == nullptr) { return; }
+        unsigned number;
+        std::memcpy(&number, c.live + c.slot_count, sizeof number);
+        detail::forget_description(number);
+        std::free(c.live);
     }
     static detail::address_place place_of(const void* object, const void* address) noexcept;
 };

@@ -1,53 +1,49 @@
-// Growth of cairn/alloc/concurrent_pool.hpp, under grow_lock_: requests to the upstream, and
-// how blocks are divided.
+// Growth of cairn/alloc/concurrent_pool.hpp, under grow_lock_: requests to the upstream, and how
+// blocks are divided.
 //
-// Another thread may fork at any instruction of this file, and the child continues with that
-// state: every step is finished before the store that makes it known.
+//      chunk      | slot | slot | slot | ....          one request
+//      record     | pool_chunk | bits of the depot |   one
+//      block      | head | cache | magazine | ....     one, when the depot needs magazines
+//      table      | chunk | chunk | ....               one, when it is full
 //
-//   step                               a fork behind it finds
-//   take_block: blocks_ = head         a block more in the list; its content is never read
-//   move_to: the larger table          the same magazines in it
-//   append: ++size_                    a magazine in no stack: mend_after_fork() adds it
-//   enlist(cache)                      a cache with two magazines, of no thread
-//   shared_ = ...                      the shared cache: the next growth makes none
-//   untouched().append(chunk)          its slots: the growth has happened
-// (concurrent_pool_fork_test.cpp forks at each instruction of a growth.)
+// A growth becomes known under the lock of the depot, all of it at once: another thread may fork at
+// any moment, and the child finds the chunk with all that belongs to it, or nothing.
 #include <cairn/alloc/concurrent_pool.hpp>
 
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <new>
+#include <utility>
 
 #include <cairn/core/inside/bits.hpp>
 
 #include "../pool_rules.hpp"
 #include "checks.hpp"
-#include "registry.hpp"
+#include "pool_place.hpp"
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 namespace {
 
 constexpr std::size_t magazine_head = cache_line_size;
 
-/// What stands above is in memory before what stands below, as far as a fork can see. No code.
-void finish_step() noexcept { detail::signal_fence(detail::memory_order::seq_cst); }
+std::size_t record_size_for(std::size_t slot_count) noexcept {
+    using chunk = detail::pool_chunk;
+    return sizeof(chunk) + chunk::word_count(slot_count) * sizeof(chunk::word);
+}
 
 }  // namespace
 
 concurrent_pool::~concurrent_pool() {
-    concurrent_pool_registry::leave(*this);
+    detail::cache_registry::leave(*this);
     // Off the list of names before the chunks go: a report must not look for an address in them.
     if (options_.name != nullptr) { set_name(nullptr); }
-    for (const chunk* c = first_chunk(); c != nullptr;) {
-        const auto* const next =
-            static_cast<const chunk*>(c->next.load(detail::memory_order::relaxed));
-        unpoison(c->first, c->slot_count * stride_);
-        std::free(c->live);
-        upstream_.deallocate(c->first, c->slot_count * stride_, detail::chunk_alignment(align_));
-        c = next;
+    for (std::size_t i = 0; i < chunk_count_; ++i) { give_chunk_back(*chunks_[i]); }
+    if (chunks_ != first_chunks_) {
+        upstream_.deallocate(chunks_, chunk_capacity_ * sizeof(chunk*), default_alignment);
     }
-    // Last: the records of the chunks, the caches and all magazines lie in these blocks.
+    // Last: the caches and all magazines lie in these blocks.
     while (blocks_ != nullptr) {
         block* const b = blocks_;
         blocks_ = b->next;
@@ -58,7 +54,7 @@ concurrent_pool::~concurrent_pool() {
 /// Returns: false when the pool may not or cannot grow. True when another thread just did.
 bool concurrent_pool::grow(std::size_t seen_slot_count) noexcept {
     const lock_scope held{grow_lock_};
-    const std::size_t slot_count = depot_.untouched().slot_count();
+    const std::size_t slot_count = slot_count_.load(detail::memory_order::relaxed);
     // Its slots may be used up already: the caller looks again, and comes back with the new count.
     if (slot_count != seen_slot_count) { return true; }
     if (slot_count >= options_.slot_count_max ||
@@ -69,127 +65,190 @@ bool concurrent_pool::grow(std::size_t seen_slot_count) noexcept {
     return true;
 }
 
-/// [ head | next magazine index, count, slots | 8 null pointers | magazine_size pointers ]
+// ------------------------------------------------------------------------------------------------
+// magazines
+
+/// [ head | next, count, slots | 8 null pointers | magazine_size pointers ]
 std::size_t concurrent_pool::magazine_bytes() const noexcept {
     static_assert(sizeof(magazine) <= magazine_head);
     return detail::round_up(magazine_head + (lookahead + depot_.magazine_size()) * sizeof(void*),
                             detail::cache_line_alignment);
 }
 
-concurrent_pool::magazine& concurrent_pool::make_magazine(std::byte*& memory) noexcept {
+concurrent_pool::magazine* concurrent_pool::make_magazine(std::byte*& memory) noexcept {
     auto* const m = ::new (static_cast<void*>(memory)) magazine;
     // take() reads 8 entries below the top, to prefetch: below the lowest slot it finds null.
     auto** const below = reinterpret_cast<void**>(memory + magazine_head);
     std::memset(below, 0, lookahead * sizeof(void*));
     m->first_slot = below + lookahead;
-    depot_.magazines().append(*m);
     memory += magazine_bytes();
-    return *m;
+    return m;
 }
 
-void concurrent_pool::equip(cache& c, std::byte*& memory) noexcept {
-    c.pool = this;
-    c.serial = serial_;
-    // Two empty magazines before enlist(), from which on others may steal the spare.
-    c.load(&make_magazine(memory), depot_.magazine_size());
-    c.spare.store(&make_magazine(memory), detail::memory_order::relaxed);
-    depot_.enlist(c);
-}
-
-/// Returns: nullptr when the upstream refuses. The block exists until the pool ends.
+/// Returns: nullptr when the upstream refuses; else what stands behind the head of a block.
 std::byte* concurrent_pool::take_block(std::size_t size) noexcept {
+    static_assert(sizeof(block) <= cache_line_size);
     const std::size_t whole = detail::saturating_add(size, cache_line_size);
     auto* const memory =
         static_cast<std::byte*>(upstream_.allocate(whole, detail::cache_line_alignment));
-    if (memory == nullptr) { return nullptr; }
-    static_assert(sizeof(block) <= cache_line_size);
-    block* const head = ::new (static_cast<void*>(memory)) block{blocks_, whole};
-    finish_step();
-    blocks_ = head;
+    return memory == nullptr ? nullptr : memory + cache_line_size;
+}
+
+/// The block exists until the pool ends. Requires: the depot is locked.
+void concurrent_pool::link_block(std::byte* memory, std::size_t size) noexcept {
+    const std::size_t whole = size + cache_line_size;
+    blocks_ = ::new (static_cast<void*>(memory - cache_line_size)) block{blocks_, whole};
     upstream_size_ += whole;
-    return memory + cache_line_size;
 }
 
-/// Requires: nothing in it is known to others.
-void concurrent_pool::give_newest_block_back() noexcept {
-    block* const b = blocks_;
-    blocks_ = b->next;
-    finish_step();
-    upstream_size_ -= b->size;
-    upstream_.deallocate(b, b->size, detail::cache_line_alignment);
+/// Returns: nullptr when the upstream refuses.
+detail::thread_cache* concurrent_pool_caches::make(detail::cache_owner& o) noexcept {
+    concurrent_pool& pool = pool_of(o);
+    constexpr std::size_t room = detail::round_up(sizeof(cache), detail::cache_line_alignment);
+    const std::size_t size = room + 2 * pool.magazine_bytes();
+    const lock_scope held{pool.grow_lock_};
+    std::byte* const memory = pool.take_block(size);
+    if (memory == nullptr) { return nullptr; }
+    auto* const c = ::new (static_cast<void*>(memory)) cache;
+    std::byte* magazines = memory + room;
+    c->load(pool.make_magazine(magazines), pool.depot_.magazine_size());
+    c->spare.store(pool.make_magazine(magazines), detail::memory_order::relaxed);
+    const lock_scope depot_held{pool.depot_.lock()};
+    pool.link_block(memory, size);
+    return c;
 }
 
-bool concurrent_pool::make_room_in_table(std::size_t more) noexcept {
-    auto& magazines = depot_.magazines();
-    const std::size_t needed = magazines.size() + more;
-    if (needed <= table_capacity_) { return true; }
-    if (needed > decltype(depot_)::magazine_count_max) { return false; }
-    // Doubled: the tables that stay behind are together no larger than the one in use.
-    const std::size_t capacity = std::max(needed, table_capacity_ * 2);
-    auto* const table = reinterpret_cast<magazine**>(take_block(capacity * sizeof(magazine*)));
-    if (table == nullptr) { return false; }
-    magazines.move_to(table);  // the old one stays: another thread may be reading it
-    finish_step();
-    table_capacity_ = capacity;
-    return true;
-}
+// ------------------------------------------------------------------------------------------------
+// chunks
+
+/// What one growth takes from the upstream. What it has when it ends goes back.
+struct concurrent_pool::growth {
+    growth(concurrent_pool& p, std::size_t slots_in_chunk) noexcept
+        : pool{p},
+          slot_count{slots_in_chunk},
+          size{detail::saturating_multiply(slots_in_chunk, p.stride_)},
+          record_size{record_size_for(slots_in_chunk)},
+          // The depot needs an empty magazine for every magazine_size slots, and one for the rest:
+          // that many full ones can come back, and each finds an empty one to leave with (the
+          // invariant of magazines.hpp). Those of chunks that have gone are still there.
+          magazines_wanted{p.magazines_wanted_ + slots_in_chunk / p.depot_.magazine_size() + 1},
+          more{magazines_wanted > p.magazine_count_ ? magazines_wanted - p.magazine_count_ : 0},
+          block_size{detail::saturating_multiply(more, p.magazine_bytes())},
+          capacity{p.chunk_count_ == p.chunk_capacity_ ? 2 * p.chunk_capacity_ : 0} {}
+    growth(const growth&) = delete;
+    growth& operator=(const growth&) = delete;
+    ~growth() {
+        allocator_ref from = pool.upstream_;
+        if (slots != nullptr) {
+            from.deallocate(slots, size, detail::chunk_alignment(pool.align_));
+        }
+        if (payload != nullptr) {
+            from.deallocate(payload - cache_line_size, block_size + cache_line_size,
+                            detail::cache_line_alignment);
+        }
+        if (record != nullptr) {
+            from.deallocate(record, record_size, detail::cache_line_alignment);
+        }
+        if (table != nullptr) {
+            from.deallocate(table, capacity * sizeof(chunk*), default_alignment);
+        }
+    }
+
+    /// Returns: false when the upstream refuses a part. The largest first: a refusal then has
+    /// taken nothing.
+    [[nodiscard]] bool take() noexcept {
+        allocator_ref from = pool.upstream_;
+        if (size > PTRDIFF_MAX || slot_count > UINT32_MAX) { return false; }
+        slots = static_cast<std::byte*>(from.allocate(size, detail::chunk_alignment(pool.align_)));
+        if (slots == nullptr) { return false; }
+        if (more != 0 && (payload = pool.take_block(block_size)) == nullptr) { return false; }
+        record = from.allocate(record_size, detail::cache_line_alignment);
+        if (record == nullptr) { return false; }
+        if (capacity == 0) { return true; }
+        table = static_cast<chunk**>(from.allocate(capacity * sizeof(chunk*), default_alignment));
+        return table != nullptr;
+    }
+    /// The chunk; no other thread knows it yet.
+    [[nodiscard]] chunk& make_chunk() noexcept {
+        poison(slots, size);
+        auto& c = *::new (std::exchange(record, nullptr)) chunk;
+        c.begin = std::exchange(slots, nullptr);
+        c.record_size = record_size;
+        c.first_number = pool.next_number_;
+        c.cut(pool.stride_, static_cast<unsigned>(slot_count),
+              reinterpret_cast<chunk::word*>(&c + 1));
+        c.live = concurrent_pool_checks::make_live(slot_count);
+        concurrent_pool_checks::describe(pool, c);
+        return c;
+    }
+    /// Requires: the depot is locked.
+    void publish(chunk& c) noexcept {
+        if (capacity != 0) { move_table(); }
+        chunk** const end = pool.chunks_ + pool.chunk_count_;
+        chunk** const at = std::find_if(
+            pool.chunks_, end, [&](const chunk* o) { return std::less<>{}(c.begin, o->begin); });
+        std::copy_backward(at, end, end + 1);
+        *at = &c;
+        ++pool.chunk_count_;
+        publish_magazines();
+        pool.next_number_ += slot_count;
+        pool.upstream_size_ += size + record_size;
+        pool.depot_.add_chunk(c);
+        pool.slot_count_.store(pool.slot_count_.load(detail::memory_order::relaxed) + slot_count,
+                               detail::memory_order::relaxed);
+    }
+
+private:
+    void move_table() noexcept {
+        std::copy_n(pool.chunks_, pool.chunk_count_, table);
+        std::swap(pool.chunks_, table);
+        std::swap(pool.chunk_capacity_, capacity);
+        pool.upstream_size_ += pool.chunk_capacity_ * sizeof(chunk*);
+        if (table == pool.first_chunks_) {
+            table = nullptr;
+        } else {
+            pool.upstream_size_ -= capacity * sizeof(chunk*);
+        }
+    }
+    void publish_magazines() noexcept {
+        std::byte* memory = std::exchange(payload, nullptr);
+        if (memory != nullptr) { pool.link_block(memory, block_size); }
+        for (std::size_t i = 0; i < more; ++i) {
+            pool.depot_.push_empty(*pool.make_magazine(memory));
+        }
+        pool.magazine_count_ += more;
+        pool.magazines_wanted_ = magazines_wanted;
+    }
+
+    concurrent_pool& pool;
+    std::size_t slot_count;
+    std::size_t size;  // bytes of the slots
+    std::size_t record_size;
+    std::size_t magazines_wanted;
+    std::size_t more;  // magazines
+    std::size_t block_size;
+    std::size_t capacity;  // of a new table; 0: the old one has room. Then, that of the old one
+    std::byte* slots = nullptr;
+    std::byte* payload = nullptr;  // of the block with the magazines
+    void* record = nullptr;
+    chunk** table = nullptr;
+};
 
 bool concurrent_pool::add_chunk(std::size_t slot_count) noexcept {
-    const std::size_t size = detail::saturating_multiply(slot_count, stride_);
-    if (size > PTRDIFF_MAX) { return false; }
-    // Not "is this the first chunk": the last attempt may have ended in between, by a fork.
-    const bool needs_shared = shared_ == nullptr;  // written under grow_lock_, too
-    // The depot gets an empty magazine for every magazine_size slots, and one for the rest: that
-    // many full ones can come back, and each finds an empty one to leave with (the invariant of
-    // magazines.hpp).
-    const std::size_t depot_magazines = slot_count / depot_.magazine_size() + 1;
-    const std::size_t magazines = depot_magazines + (needs_shared ? 2 : 0);
-    if (magazines > decltype(depot_)::magazine_count_max - depot_.magazines().size()) {
-        return false;
-    }
-    // The largest first: a refusal then has taken nothing.
-    auto* const first =
-        static_cast<std::byte*>(upstream_.allocate(size, detail::chunk_alignment(align_)));
-    if (first == nullptr) { return false; }
-    constexpr std::size_t chunk_room =
-        detail::round_up(sizeof(chunk), detail::cache_line_alignment);
-    constexpr std::size_t cache_room =
-        detail::round_up(sizeof(cache), detail::cache_line_alignment);
-    std::byte* memory = take_block(chunk_room + (needs_shared ? cache_room : 0) +
-                                   detail::saturating_multiply(magazines, magazine_bytes()));
-    if (memory == nullptr || !make_room_in_table(magazines)) {
-        if (memory != nullptr) { give_newest_block_back(); }
-        upstream_.deallocate(first, size, detail::chunk_alignment(align_));
-        return false;
-    }
-    upstream_size_ += size;
-    poison(first, size);
-    auto* const c = ::new (static_cast<void*>(memory)) chunk;
-    memory += chunk_room;
-    c->first = first;
-    c->slot_count = slot_count;
-    c->live = concurrent_pool_checks::make_live(slot_count);
-    concurrent_pool_checks::describe(*this, *c);
-    if (needs_shared) {
-        auto* const shared = ::new (static_cast<void*>(memory)) cache;
-        memory += cache_room;
-        equip(*shared, memory);
-        const lock_scope shared_held{shared_lock_};
-        shared_ = shared;
-    }
-    // The magazines before the slots: a thread that claims slots of this chunk can always return
-    // them.
-    for (std::size_t i = 0; i < depot_magazines; ++i) { depot_.add(make_magazine(memory)); }
-    depot_.untouched().append(*c);
+    growth g{*this, slot_count};
+    if (!g.take()) { return false; }
+    chunk& c = g.make_chunk();
+    const lock_scope held{depot_.lock()};
+    g.publish(c);
     return true;
 }
 
-bool concurrent_pool::reserve(std::size_t slot_count, std::size_t cache_count) noexcept {
-    // Refused before anything is taken: a cache has two magazines, and chunks need some, too.
-    if (cache_count > decltype(depot_)::magazine_count_max / 4) { return false; }
+bool concurrent_pool::reserve(std::size_t slot_count, std::size_t caches_wanted) noexcept {
+    // Refused before anything is taken.
+    if (caches_wanted > cache_count_max) { return false; }
     {
         const lock_scope held{grow_lock_};
-        const std::size_t have = depot_.untouched().slot_count();
+        const std::size_t have = slot_count_.load(detail::memory_order::relaxed);
         if (slot_count > have &&
             (slot_count > options_.slot_count_max || !add_chunk(slot_count - have))) {
             return false;
@@ -197,12 +256,15 @@ bool concurrent_pool::reserve(std::size_t slot_count, std::size_t cache_count) n
     }
     // Those that threads hold count: the others are made, or taken from the idle ones, and become
     // idle together.
-    const std::size_t have = held_cache_count();
-    cache* made = nullptr;  // collected first: an idle one must not be taken twice
+    std::size_t have = 0;
+    {
+        const lock_scope held{home->lock};
+        have = cache_count;
+    }
+    detail::thread_cache* made = nullptr;  // collected first: an idle one must not be taken twice
     bool enough = true;
-    for (std::size_t i = have; i < cache_count && enough; ++i) {
-        cache* c = take_idle_cache();
-        c = c != nullptr ? c : make_cache();
+    for (std::size_t i = have; i < caches_wanted && enough; ++i) {
+        detail::thread_cache* const c = detail::cache_registry::make(*this);
         enough = c != nullptr;
         if (enough) {
             c->next_of_thread = made;
@@ -210,31 +272,66 @@ bool concurrent_pool::reserve(std::size_t slot_count, std::size_t cache_count) n
         }
     }
     while (made != nullptr) {
-        cache* const c = made;
-        made = c->next_of_thread;
-        give_cache_back(*c);
+        detail::thread_cache& c = *made;
+        made = c.next_of_thread;
+        c.next_of_thread = nullptr;
+        detail::cache_registry::give_back(*this, c);
     }
     return enough;
 }
 
 // ------------------------------------------------------------------------------------------------
-// caches
+// giving back
 
-/// Returns: nullptr when the upstream refuses.
-concurrent_pool::cache* concurrent_pool::make_cache() noexcept {
-    const lock_scope held{grow_lock_};
-    constexpr std::size_t cache_room =
-        detail::round_up(sizeof(cache), detail::cache_line_alignment);
-    if (!make_room_in_table(2)) { return nullptr; }
-    // A table that has grown for nothing is used by the next growth.
-    std::byte* memory = take_block(cache_room + 2 * magazine_bytes());
-    if (memory == nullptr) { return nullptr; }
-    auto* const c = ::new (static_cast<void*>(memory)) cache;
-    memory += cache_room;
-    equip(*c, memory);
-    const lock_scope shared_held{shared_lock_};
-    ++cache_count_;
+/// Returns: a chunk whose slots are all free, out of all lists; nullptr: there is none.
+concurrent_pool::chunk* concurrent_pool::take_empty_chunk() noexcept {
+    const lock_scope held{grow_lock_};  // a growth counts what it needs before it has the other
+    const lock_scope depot_held{depot_.lock()};
+    auto* const c = static_cast<chunk*>(depot_.take_empty());
+    if (c == nullptr) { return nullptr; }
+    chunk** const end = chunks_ + chunk_count_;
+    chunk** const at = std::find(chunks_, end, c);
+    std::copy(at + 1, end, at);
+    --chunk_count_;
+    magazines_wanted_ -= c->slot_count / depot_.magazine_size() + 1;
+    upstream_size_ -= c->slot_count * stride_ + c->record_size;
+    slot_count_.store(slot_count_.load(detail::memory_order::relaxed) - c->slot_count,
+                      detail::memory_order::relaxed);
     return c;
+}
+
+/// Requires: nothing knows it but the caches that remember where they found a slot last.
+void concurrent_pool::give_chunk_back(chunk& c) noexcept {
+    const std::size_t size = c.slot_count * stride_;
+    if constexpr (asserts_enabled) { concurrent_pool_checks::forget(*this, c); }
+    unpoison(c.begin, size);
+    upstream_.deallocate(c.begin, size, detail::chunk_alignment(align_));
+    upstream_.deallocate(&c, c.record_size, detail::cache_line_alignment);
+}
+
+std::size_t concurrent_pool::trim_watched(work_limit limit, chunk_watch watch) noexcept {
+    detail::work_meter work{limit};
+    epoch.raise();
+    if (auto* const mine = detail::cache_registry::find(*this)) {
+        heed_trim(static_cast<cache&>(*mine));
+    }
+    while (work.goes_on() && depot_.drain(place{*this})) {
+        work.pay(1, 0);
+        work.look();
+    }
+    std::size_t bytes = 0;
+    while (work.goes_on()) {
+        chunk* const c = take_empty_chunk();
+        if (c == nullptr) { break; }
+        const std::size_t done = c->slot_count * stride_ + c->record_size;
+        if (watch.goes != nullptr) { watch.goes(watch.context, c->begin, c->slot_count); }
+        const lock_scope held{grow_lock_};
+        give_chunk_back(*c);
+        bytes += done;
+        work.pay(1, done);
+        work.look();
+    }
+    return bytes;
 }
 
 }}  // namespace cairn::CAIRN_FLAVOUR

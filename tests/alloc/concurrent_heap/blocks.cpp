@@ -64,8 +64,9 @@ TEST(concurrent_heap, a_slot_is_at_most_a_quarter_larger_than_the_request) {
 TEST(concurrent_heap, the_slot_of_each_byte_of_a_chunk_is_found_without_a_division) {
     for (unsigned k = 0; k < sizes::class_count; ++k) {
         const std::size_t chunk = sizes::units_of(k) * cairn::detail::unit_size;
+        const cairn::detail::slot_numbers number{sizes::size_of(k)};
         for (std::size_t at = 0; at < chunk; ++at) {
-            ASSERT_EQ(sizes::slot_at(at, k), at / sizes::size_of(k)) << at << " of class " << k;
+            ASSERT_EQ(number(at), at / sizes::size_of(k)) << at << " of class " << k;
         }
     }
 }

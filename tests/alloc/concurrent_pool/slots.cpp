@@ -1,5 +1,5 @@
 // Sentences of cairn/alloc/concurrent_pool.hpp about its slots, by one thread and few calls.
-// Threads: concurrent_pool_threads; fork: concurrent_pool_fork_test.cpp; its lock-free half:
+// Threads: concurrent_pool_threads; fork: concurrent_pool_fork_test.cpp; its magazines:
 // magazines_test.cpp.
 #include <cairn/alloc/concurrent_pool.hpp>
 #include <gtest/gtest.h>
@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <random>
 #include <set>
 #include <thread>
@@ -36,19 +37,20 @@ std::vector<void*> take_all(Pool& p, std::size_t count_max = SIZE_MAX) {
 }
 
 TEST(concurrent_pool, a_serial_leads_to_its_entry_of_a_threads_table) {
-    using cairn::detail::thread_caches;
+    using cairn::detail::pool_caches;
     std::set<std::uint64_t> serials;
     for (std::uint64_t number = 1; number < 5; ++number) {
-        for (std::size_t at = 0; at < thread_caches::entry_count; ++at) {
-            const std::uint64_t serial = thread_caches::make_serial(number, at);
+        for (std::size_t at = 0; at < pool_caches::entry_count; ++at) {
+            const std::uint64_t serial = pool_caches::make_serial(number, at);
             EXPECT_NE(serial, 0u) << "which stands for none";
-            EXPECT_EQ(thread_caches::entry_of(serial), at);
-            EXPECT_EQ(serial % sizeof(thread_caches::entries), at * sizeof(thread_caches::entry))
+            EXPECT_EQ(pool_caches::entry_of(serial), at);
+            EXPECT_EQ(serial % sizeof(pool_caches::entries),
+                      at * sizeof(cairn::detail::cache_entry))
                 << "its lower bits are the way there, in bytes";
             serials.insert(serial);
         }
     }
-    EXPECT_EQ(serials.size(), 4 * thread_caches::entry_count) << "none comes twice";
+    EXPECT_EQ(serials.size(), 4 * pool_caches::entry_count) << "none comes twice";
 }
 
 TEST(concurrent_pool, keeps_its_cache_of_a_thread_that_uses_more_pools_than_its_table_has_entries) {
@@ -273,6 +275,98 @@ TEST(concurrent_pool, a_view_without_memory_does_not_use_the_threads_own_cache) 
     p.validate();
     auto with_memory = p.local();
     EXPECT_EQ(p.stats().cache_count, 1u);
+}
+
+TEST(concurrent_pool, trim_gives_back_every_chunk_without_a_live_slot) {
+    test_upstream upstream;
+    concurrent_pool p{64,
+                      alignment{64},
+                      upstream,
+                      {.slots_per_chunk = 32, .chunk_size_max = 2048, .magazine_size = 8}};
+    auto slots = take_all(p, 320);
+    ASSERT_EQ(p.stats().slot_count, 320u);
+    EXPECT_EQ(p.trim(), 0u) << "all slots are live";
+    const auto kept = std::partition(slots.begin(), slots.end(), [](void* s) {
+        return reinterpret_cast<std::uintptr_t>(s) % 4096 < 64;
+    });
+    for (auto i = kept; i != slots.end(); ++i) { p.deallocate(*i); }
+    const std::size_t before = p.stats().upstream_size;
+    const std::size_t bytes = p.trim();
+    EXPECT_EQ(p.stats().upstream_size, before - bytes);
+    const auto live = static_cast<std::size_t>(kept - slots.begin());
+    EXPECT_EQ(p.stats().live_count, live);
+    EXPECT_LE(p.stats().slot_count, 32 * live) << "a chunk stays for each live slot at most";
+    EXPECT_EQ(p.trim(), 0u) << "again there is nothing";
+    p.validate();
+    // Growth uses the magazines of the chunks that went, and addresses that may be the same.
+    auto more = take_all(p, 320);
+    EXPECT_EQ(std::set<void*>(more.begin(), more.end()).size(), 320u);
+    for (void* s : more) { p.deallocate(s); }
+    for (auto i = slots.begin(); i != kept; ++i) { p.deallocate(*i); }
+    p.validate();
+    EXPECT_GT(p.trim(), 0u);
+    EXPECT_EQ(p.stats().slot_count, 0u);
+    EXPECT_EQ(p.stats().live_count, 0u);
+    p.validate();
+}
+
+TEST(concurrent_pool, a_trim_stops_at_its_limit) {
+    concurrent_pool p{64,
+                      alignment{64},
+                      cairn::system_memory(),
+                      {.slots_per_chunk = 32, .chunk_size_max = 2048, .magazine_size = 8}};
+    for (void* s : take_all(p, 320)) { p.deallocate(s); }
+    p.release_this_thread();
+    std::size_t calls = 0;
+    while (p.stats().slot_count != 0 && calls < 100) {
+        (void)p.trim({.steps = 4});
+        p.validate();
+        ++calls;
+    }
+    EXPECT_GE(calls, 10u) << "40 magazines and 10 chunks";
+    EXPECT_LE(calls, 15u);
+}
+
+TEST(concurrent_pool, other_caches_keep_their_chunks_until_they_heed_a_trim) {
+    concurrent_pool p{64,
+                      alignment{64},
+                      cairn::system_memory(),
+                      {.slots_per_chunk = 16, .chunk_size_max = 1024, .magazine_size = 8}};
+    std::optional<concurrent_pool::local_view> other{p.local()};
+    auto slots = take_all(*other, 64);
+    for (void* s : slots) { other->deallocate(s); }
+    EXPECT_EQ(p.stats().cached_count, 16u) << "two magazines";
+    (void)p.trim();
+    EXPECT_EQ(p.stats().cached_count, 16u);
+    EXPECT_GE(p.stats().slot_count, 16u);
+    slots = take_all(*other, 40);  // its slow path heeds the trim
+    for (void* s : slots) { other->deallocate(s); }
+    p.validate();
+    EXPECT_EQ(p.stats().live_count, 0u);
+    other.reset();
+    (void)p.trim();
+    EXPECT_EQ(p.stats().slot_count, 0u);
+}
+
+// A cache remembers the chunk in which it found a slot last. The next chunk may lie at its address.
+TEST(concurrent_pool, a_chunk_at_the_place_of_one_that_went_is_a_new_one) {
+    concurrent_pool p{
+        64, alignment{64}, cairn::system_memory(), {.slots_per_chunk = 64, .magazine_size = 8}};
+    std::vector<std::unique_ptr<char[]>> others;  // where a checked build had the states of slots
+    for (int round = 0; round < 20; ++round) {
+        {
+            auto other = p.local();
+            auto slots = take_all(p, 20);
+            for (void* s : slots) { other.deallocate(s); }  // what it saw last is in this chunk
+            slots = take_all(other, 30);
+            for (void* s : slots) { p.deallocate(s); }
+        }
+        p.release_this_thread();
+        (void)p.trim();
+        EXPECT_EQ(p.stats().slot_count, 0u);
+        p.validate();
+        others.push_back(std::make_unique<char[]>(64 + sizeof(unsigned)));
+    }
 }
 
 TEST(concurrent_pool, depot_operations_are_rare) {

@@ -45,6 +45,41 @@ TEST(concurrent_object_pool, objects_are_built_once_and_used_again) {
     EXPECT_EQ(counted::alive, 0);
 }
 
+TEST(concurrent_object_pool, trim_destroys_idle_objects_with_their_chunks) {
+    counted::built = 0;
+    test_upstream upstream;
+    {
+        pool_type pool{upstream};
+        auto kept = pool.acquire();
+        {
+            std::vector<lease<pool_type>> held;
+            for (int i = 0; i < 20'000; ++i) { held.push_back(pool.acquire()); }
+        }
+        const std::size_t before = upstream.live_size();
+        const std::size_t bytes = pool.trim();
+        EXPECT_GT(bytes, 0u);
+        EXPECT_EQ(upstream.live_size(), before - bytes);
+        EXPECT_EQ(static_cast<std::size_t>(counted::alive), pool.object_count());
+        EXPECT_LT(pool.object_count(), 20'001u);
+        EXPECT_EQ(pool.stats().live, 1u);
+        pool.validate();
+        kept->value = 12;
+        {
+            std::vector<lease<pool_type>> held;
+            for (int i = 0; i < 5'000; ++i) { held.push_back(pool.acquire()); }
+            EXPECT_EQ(kept->value, 12) << "a live object stays";
+            pool.validate();
+        }
+        kept = {};
+        pool.release_this_thread();
+        EXPECT_GT(pool.trim(), 0u);
+        EXPECT_EQ(counted::alive, 0);
+        EXPECT_EQ(pool.object_count(), 0u);
+        pool.validate();
+    }
+    EXPECT_EQ(counted::alive, 0);
+}
+
 TEST(concurrent_object_pool, an_object_goes_from_thread_to_thread_as_it_was_left) {
     counted::built = 0;
     {

@@ -1,7 +1,4 @@
-// cairn/alloc/concurrent_heap/heap_cache.hpp - free slots of one thread, and its way there.
-//
-//      thread   serial of a heap --> entry (8) --> cache
-//                                     `--other serial: second table (1,024), then the list
+// cairn/alloc/concurrent_heap/heap_cache.hpp - free slots of one thread.
 //
 //      cache    one piece of pages of its own; untouched ones take no memory
 //      +--------------------------------------------+------------------------------------------+
@@ -25,17 +22,11 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <cairn/alloc/concurrent_heap/slot_bin.hpp>
+#include <cairn/alloc/concurrent_heap/slot_sizes.hpp>
+#include <cairn/alloc/inside/thread_caches.hpp>
 #include <cairn/core/inside/compiler.hpp>
 
-namespace cairn { inline namespace CAIRN_FLAVOUR {
-
-class concurrent_heap;
-
-namespace detail {
-
-struct heap_thread_record;
-struct heap_home;
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 /// Never written: a stack here is full.
 CAIRN_DETAIL_MODULE_LOCAL inline constinit void* no_slots[2] = {};
@@ -46,7 +37,7 @@ struct slot_stack {
     void** ceiling = no_slots + 1;
 };
 
-struct heap_cache {
+struct heap_cache : thread_cache {
     static constexpr unsigned class_count = slot_sizes::class_count;
     static constexpr unsigned first_limit = 8;
     static constexpr std::size_t first_page = 4096;
@@ -61,17 +52,8 @@ struct heap_cache {
     atomic<void**> floors[class_count] = {};
     std::uint16_t limits[class_count] = {};
 
-    concurrent_heap* heap = nullptr;  // nullptr: no cache; see below
-    std::uint64_t serial = 0;
-    std::size_t size_left = 0;            // bytes by which the limits may still grow
-    unsigned epoch = 0;                   // of the last trim() that was heeded
-    unsigned next_victim = 0;             // class that gives up room next
-    heap_thread_record* owner = nullptr;  // nullptr: of a view, or idle
-    heap_cache* next_of_heap = nullptr;
-    heap_cache* next_of_thread = nullptr;
-    heap_cache** link = nullptr;  // what points here in the thread's list
-    heap_cache* next_idle = nullptr;
-    bool is_view = false;  // of no_heap_view alone
+    std::size_t size_left = 0;  // bytes by which the limits may still grow
+    unsigned next_victim = 0;   // class that gives up room next
 
     [[nodiscard]] unsigned count(unsigned c) const noexcept {
         return static_cast<unsigned>(stacks[c].top.load(memory_order::relaxed) -
@@ -109,30 +91,8 @@ struct heap_cache_layout {
 inline constexpr heap_cache_layout cache_layout{};
 static_assert(cache_layout.first_part <= heap_cache::first_page, "the first page has all of it");
 
-/// A thread's way to its caches. Trivial and constant-initialized: no guard, no wrapper function.
-struct heap_thread {
-    static constexpr unsigned entry_count = 8;
-    struct entry {
-        std::uint64_t serial;  // valid for the heap with this serial; 0: none
-        heap_cache* cache;
-    };
-    /// A serial is a number that is never used again, and below it the entry.
-    static constexpr std::uint64_t make_serial(std::uint64_t number, std::size_t at) noexcept {
-        return (number * entry_count + at) * sizeof(entry);
-    }
-    static constexpr std::size_t entry_of(std::uint64_t serial) noexcept {
-        return serial / sizeof(entry) % entry_count;
-    }
-    static constexpr std::uint64_t number_of(std::uint64_t serial) noexcept {
-        return serial / sizeof(entry) / entry_count;
-    }
-    entry entries[entry_count];
-    heap_thread_record* record;  // all its caches; nullptr: none yet
-    bool is_attaching;           // its end is being watched, which may allocate
-    bool is_ending;              // the caches have gone back already
-};
-
 // 152 bytes. The way to them is no call, which may allocate in a thread's first use.
+using heap_thread = cache_table<8>;
 #if CAIRN_SHARED
 CAIRN_INITIAL_EXEC extern constinit thread_local heap_thread this_heap_thread;
 #else  // defined where it is used: the compiler then knows its offset from the thread pointer
@@ -143,8 +103,6 @@ CAIRN_INITIAL_EXEC CAIRN_DETAIL_MODULE_LOCAL inline constinit thread_local heap_
 /// Stand for "no cache": stacks that are empty and full at once, so that every operation takes the
 /// cold path. Known by their content: their addresses differ from module to module.
 CAIRN_DETAIL_MODULE_LOCAL inline constinit heap_cache no_heap_cache{};
-CAIRN_DETAIL_MODULE_LOCAL inline constinit heap_cache no_heap_view{.is_view = true};
+CAIRN_DETAIL_MODULE_LOCAL inline constinit heap_cache no_heap_view{{.is_view = true}};
 
-}  // namespace detail
-
-}}  // namespace cairn::CAIRN_FLAVOUR
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail

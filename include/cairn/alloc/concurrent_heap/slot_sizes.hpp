@@ -50,24 +50,17 @@ struct slot_sizes {
     [[nodiscard]] static constexpr bool has(std::size_t size, alignment align) noexcept {
         return size <= small_max && align.bytes() <= align_max;
     }
-    /// Number of the slot that has the byte at `offset` in a chunk of class `c`.
-    [[nodiscard]] static constexpr unsigned slot_at(std::size_t offset, unsigned c) noexcept;
 };
 
-/// A byte for each 16 bytes of a request, and a factor instead of a division for each class.
+/// A byte for each 16 bytes of a request.
 struct slot_size_tables {
     std::uint8_t class_of[slot_sizes::small_max / 16 + 1] = {};
-    std::uint64_t reciprocal[slot_sizes::class_count] = {};
 
     constexpr slot_size_tables() noexcept {
         unsigned c = 0;
         for (std::size_t i = 0; i <= slot_sizes::small_max / 16; ++i) {
             if (i * 16 > slot_sizes::size_of(c)) { ++c; }
             class_of[i] = static_cast<std::uint8_t>(c);
-        }
-        for (c = 0; c < slot_sizes::class_count; ++c) {
-            const std::uint64_t granules = slot_sizes::size_of(c) / 16;
-            reciprocal[c] = ((std::uint64_t{1} << 32) + granules - 1) / granules;
         }
     }
 };
@@ -86,15 +79,9 @@ constexpr unsigned slot_sizes::class_of(std::size_t size, alignment align) noexc
     return c;
 }
 
-// offset / 16 < 2^14 and the rounding of the factor is below 2^11 / 2^32: the quotient is exact.
-constexpr unsigned slot_sizes::slot_at(std::size_t offset, unsigned c) noexcept {
-    return static_cast<unsigned>((offset / 16 * slot_tables.reciprocal[c]) >> 32);
-}
-
 static_assert(slot_sizes::size_of(7) == 128 && slot_sizes::size_of(8) == 160);
 static_assert(slot_sizes::size_of(slot_sizes::class_count - 1) == slot_sizes::small_max);
 static_assert(slot_sizes::class_of(0) == 0 && slot_sizes::class_of(129) == 8);
 static_assert(slot_sizes::class_of(1, alignment{4096}) == slot_sizes::class_of(4096));
-static_assert(slot_sizes::slot_at(4 * unit_size - 1, 39) == 7);
 
 }}}  // namespace cairn::CAIRN_FLAVOUR::detail

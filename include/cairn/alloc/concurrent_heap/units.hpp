@@ -17,8 +17,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <cairn/alloc/concurrent_heap/slot_bin.hpp>
 #include <cairn/alloc/concurrent_heap/unit_map.hpp>
+#include <cairn/alloc/inside/slot_bin.hpp>
 #include <cairn/core/allocator_ref.hpp>
 #include <cairn/storage/work_limit.hpp>
 
@@ -30,10 +30,13 @@ enum class unit_state : std::uint8_t { inside, free_run, chunk, large };
 
 /// What is known of a unit, and of the run that begins there.
 struct unit_record : slot_chunk {
+    static constexpr unsigned word_count_max = unit_size / 16 / 64;
+
     unit_segment* segment = nullptr;
     std::uint32_t unit_count = 0;  // of the run; also in the last unit of a free one
     atomic<unit_state> state_{unit_state::inside};  // last, when the run is ready for it
     bool is_used = false;                           // this unit may hold other bytes than zeros
+    word words[word_count_max] = {};                // free_bits
 #if CAIRN_ASSERTS
     atomic<std::uint64_t> live_bits[word_count_max];  // slots that the user has
 #endif

@@ -15,7 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <cairn/alloc/concurrent_pool/magazines.hpp>
+#include <cairn/alloc/inside/slot_bin.hpp>
 #include <cairn/core/inside/slot_numbers.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
@@ -23,7 +23,10 @@ namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 /// True while its slot is live. Relaxed: the magazines order what one thread hands to another.
 using slot_state = std_atoms::atomic<bool>;
 
-struct pool_chunk : basic_fresh_chunk<std_atoms> {
+/// Lies in a block of its own; the bits of the bin behind it.
+struct pool_chunk : slot_chunk {
+    std::size_t record_size = 0;   // bytes of this block
+    std::size_t first_number = 0;  // of its slots, in reports
     // Checked builds; Valgrind's number lies behind them. nullptr: there was no memory for it.
     slot_state* live = nullptr;
 };
@@ -32,11 +35,13 @@ struct pool_chunk : basic_fresh_chunk<std_atoms> {
 
 class chunk_lookup {
 public:
-    void remember(const pool_chunk& c, std::size_t stride) noexcept {
-        first_ = reinterpret_cast<std::uintptr_t>(static_cast<std::byte*>(c.first));
-        size_ = c.slot_count * stride;
+    void remember(const pool_chunk& c) noexcept {
+        first_ = reinterpret_cast<std::uintptr_t>(c.begin);
         live_ = c.live;
+        size_.store(c.slot_count * c.number.stride, memory_order::relaxed);
     }
+    /// Any thread, for a chunk that goes: no slot of it is live, so its owner does not look at it.
+    void forget() noexcept { size_.store(0, memory_order::relaxed); }
 
     /// Marks the slot at `p` as live.
     /// Returns: false when all is not well, or the slot lies elsewhere; nothing has changed then.
@@ -52,7 +57,7 @@ private:
     [[nodiscard]] [[CAIRN_FORCE_INLINE]] bool change(const void* p, slot_numbers number,
                                                      bool live) noexcept {
         const std::size_t distance = reinterpret_cast<std::uintptr_t>(p) - first_;
-        if (distance >= size_) [[unlikely]] { return false; }
+        if (distance >= size_.load(memory_order::relaxed)) [[unlikely]] { return false; }
         const std::size_t i = number(distance);
         slot_state& state = live_[i];
         if (i * number.stride != distance || state.load(memory_order::relaxed) == live)
@@ -63,14 +68,16 @@ private:
         return true;
     }
 
-    std::uintptr_t first_ = 0;  // of its slots
-    std::size_t size_ = 0;      // of its slots, in bytes; 0: no chunk, or states that are not known
+    std::uintptr_t first_ = 0;     // of its slots
+    atomic<std::size_t> size_{0};  // of its slots, in bytes; 0: no chunk, or states not known
     slot_state* live_ = nullptr;
 };
 
 #else
 
-struct chunk_lookup {};
+struct chunk_lookup {
+    void forget() noexcept {}
+};
 
 #endif
 

@@ -15,7 +15,7 @@
 
 #include <cstddef>
 
-#include <cairn/storage/inside/atoms.hpp>
+#include <cairn/core/inside/atoms.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
