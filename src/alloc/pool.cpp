@@ -195,12 +195,15 @@ bool pool::has_ended(const void* p) const noexcept {
     return entry < static_cast<std::size_t>(top_ - floor_) && floor_[entry] == p;
 }
 
+[[maybe_unused]] static constexpr const char* made_meanwhile =
+    "no object is made while all objects of a pool are destroyed";
+
 /// Entries of the stack from `first` on are new: their slots get their numbers. Returns: the number
 /// of entries.
 std::size_t pool::number_entries(std::size_t first) noexcept {
     if (latest_ != nullptr) { *top_++ = std::exchange(latest_, nullptr); }
     const auto count = static_cast<std::size_t>(top_ - floor_);
-    CAIRN_ASSERT(count >= first, "no object is made while all objects of a pool are destroyed");
+    CAIRN_ASSERT(count >= first, made_meanwhile);
     for (std::size_t i = first; i < count && stride_ >= sizeof i; ++i) {
         detail::unpoison_defined(floor_[i], sizeof i);
         std::memcpy(floor_[i], &i, sizeof i);
@@ -211,7 +214,10 @@ std::size_t pool::number_entries(std::size_t first) noexcept {
 void pool::destroy_each(void (*destroy)(void*) noexcept) noexcept {
     std::size_t free_left = sort_free();  // descending: the lowest address is on top
     std::size_t numbered = free_left;
+    CAIRN_ASSERT(!is_ending_, "all objects of a pool are destroyed once",
+                 {.object = this, .type = "pool", .name = options_.name});
     is_ending_ = true;
+    [[maybe_unused]] const std::byte* const carved = carve_;
     for (std::size_t i = 0; i < chunk_count_; ++i) {
         std::byte* const end = carved_end(i);
         for (std::byte* p = chunks_[i].first; p != end; p += stride_) {
@@ -220,6 +226,7 @@ void pool::destroy_each(void (*destroy)(void*) noexcept) noexcept {
             } else if (!has_ended(p)) {
                 pool_checks::forget_live(*this, chunks_[i], p);
                 destroy(p);
+                CAIRN_ASSERT(carve_ == carved, made_meanwhile);
                 *top_++ = p;
                 numbered = number_entries(numbered);
             }

@@ -27,7 +27,7 @@ constexpr std::size_t strings_in(std::size_t room) noexcept {  // before the tab
 }  // namespace
 
 string_pool::string_pool(string_pool&& from) noexcept
-    : upstream_{from.upstream_}, text_{std::move(from.text_)} {
+    : upstream_{from.upstream_}, text_{std::move(from.text_)}, mark_{std::move(from.mark_)} {
     entries_ = std::exchange(from.entries_, nullptr);
     room_ = std::exchange(from.room_, 0);
     count_ = std::exchange(from.count_, 0);
@@ -169,6 +169,7 @@ bool string_pool::reserve(std::size_t count) noexcept {
 
 bool string_pool::grow_to(std::size_t room) noexcept {
     if (room > room_max) { return false; }
+    mark_.expect_free(this, "string_pool");
     void* const memory = upstream_.allocate(room * sizeof(entry), alignment::of<entry>());
     if (memory == nullptr) { return false; }
     auto* const larger = static_cast<entry*>(memory);
@@ -190,6 +191,7 @@ bool string_pool::grow_to(std::size_t room) noexcept {
 }
 
 void string_pool::clear() noexcept {
+    mark_.expect_free(this, "string_pool");
     // The entries before the text that they point to.
     for (std::size_t i = 0; i != room_; ++i) { entries_[i] = {nullptr, 0, 0}; }
     count_ = 0;

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdio>
 #include <utility>
+#include <vector>
 
 namespace user_code {
 
@@ -54,7 +55,22 @@ void use_map() {
     for (int i = 0; i < 40; ++i) { MUST(m.insert(thing{i})); }
     auto c = m.clone();
     MUST(c);
+    MUST(*c == m);
     MUST(m.take(h));
+    const auto promised = m.promise_handle();
+    MUST(m.fulfil(promised, 5));
+    MUST(m.retire(promised, 1));
+    MUST(m.collect(1) == 1);
+    m.abandon(m.promise_handle());
+    MUST(m.emplace_with([](auto) { return thing{6}; }));
+    if constexpr (requires { m.sort([](const thing&, const thing&) { return false; }); }) {
+        MUST(m.sort([](const thing& x, const thing& y) { return x.v < y.v; }));
+        (void)m.swap_erase_if([](thing& t) { return t.v == 78; });
+        m.swap_rows(0, 1);
+    }
+    MUST(m.shrink_to_fit());
+    *c = std::move(m);
+    m = std::move(*c);
     m.validate();
     m.clear();
     cairn::unique_handle owner{m, m.emplace(2)};
@@ -80,6 +96,9 @@ void use_table() {
     MUST(t.template sort_by<&game::soldier::k>());
     MUST(t.clone());
     MUST(t.resize(90));
+    (void)t.swap_erase_if([](auto&& one) { return cairn::get<&game::soldier::k>(one) == 4; });
+    MUST(t.insert(0, thing{1}, 2, game::pod_value{}));
+    MUST(t.shrink_to_fit());
     t.validate();
 }
 
@@ -93,10 +112,18 @@ inline void use_slot_table() {
     }
     MUST(t.clone());
     MUST(t.take(h));
+    const auto promised = t.promise_handle();
+    MUST(t.fulfil(promised, thing{1}, 2, game::pod_value{}));
+    MUST(t.retire(promised, 1));
+    MUST(t.collect(1) == 1);
     cairn::attached_column<game::pod_value> heat{t};
 }
 
 inline void use_pools() {
+    cairn::pool_hooks hooks{[](thing& t) { ++t.v; }, [](thing& t) { --t.v; }};
+    cairn::object_pool<thing, decltype(hooks)> told{hooks};
+    (void)told.acquire();
+    (void)told.trim(0);
     cairn::object_pool<thing> p;
     auto lease = p.acquire();
     MUST(p.prewarm(5));
@@ -165,6 +192,8 @@ inline void use_movable() {
     root->next = heap.make<game::quest>();
     MUST(root->next->t.v == 0);
     heap.collect();
+    const cairn::weak_ref<game::quest> weak{root};
+    MUST(heap.who_keeps(root.get(), [](const cairn::collected_keeper&) {}));
     cairn::relocatable_heap moving{1 << 20};
     auto m = moving.make<game::pod_value>();
     (void)m->v;
@@ -174,7 +203,40 @@ inline void use_movable() {
     MUST(queue.try_pop(got));
 }
 
+inline void use_threads() {
+    cairn::per_thread<thing> each;
+    MUST(each.local());
+    each.for_each([](thing& t) { ++t.v; });
+    cairn::tagged_arenas frames;
+    const auto tag = frames.begin("frame");
+    {
+        auto memory = frames.local(tag);
+        MUST(memory.template make<game::pod_value>());
+        MUST(memory.template make_array<game::pod_value>(3).data());
+    }
+    frames.end(tag);
+    cairn::concurrent_heap shared;
+    cairn::destroy(shared, cairn::make<thing>(shared, 1));
+    cairn::registry::entry listed{"game", shared, cairn::registry::entry::any_thread};
+    cairn::registry::publish();
+    cairn::locked guard{shared};
+    cairn::budget limited{1 << 20, guard};
+    cairn::tracked counted{limited};
+    cairn::guarded fenced{counted};
+    cairn::destroy(fenced, cairn::make<thing>(fenced, 1));
+    std::vector<thing, cairn::std_allocator<thing, decltype(counted)>> list{counted};
+    list.emplace_back(1);
+    cairn::string_pool names;
+    MUST(names.intern("name").data());
+    using for_c = cairn::context_hooks<cairn::heap<>>;
+    cairn::heap<> scripts;
+    void* const block = for_c::malloc(&scripts, 100);
+    MUST(block);
+    for_c::free(&scripts, block);
+}
+
 inline int use_all() {
+    use_threads();
     use_packed_array();
     use_map<cairn::slot_map<thing>>();
     use_map<cairn::stable_slot_map<thing>>();

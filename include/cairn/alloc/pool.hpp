@@ -172,9 +172,10 @@ public:
 protected:
     /// Checked builds: of a pool whose slots hold objects with destructors.
     void check_objects_end() const noexcept;
-    /// Checked builds: `p` may be given back. Asked before a destructor runs, which would run
-    /// twice.
-    void check_destroyed(const void* p, call_site from) noexcept;
+    /// Checked builds: the object in slot `p` ends. Until end_destruction(p) the slot counts as
+    /// freed, so that a destructor that destroys its own object stops.
+    void begin_destruction(const void* p, call_site from) noexcept;
+    void end_destruction(const void* p) noexcept;
     /// Calls destroy(p) once for each live slot, by address, without freeing it. `destroy` may free
     /// other slots, which are then left out; it may not allocate. reset() must follow.
     void destroy_each(void (*destroy)(void*) noexcept) noexcept;
@@ -279,13 +280,23 @@ static_assert(byte_allocator<pool> && has_good_size<pool> && has_owns<pool> && r
 template <class F>
 void pool::for_each_live(F&& f) {
     std::size_t free_left = sort_free();  // descending: the lowest address is on top
+    [[maybe_unused]] const std::size_t sorted = free_left;
+    [[maybe_unused]] const std::byte* const carved = carve_;
     for (std::size_t i = 0; i < chunk_count_; ++i) {
         std::byte* const end = carved_end(i);
         for (std::byte* p = chunks_[i].first; p != end; p += stride_) {
             if (free_left != 0 && floor_[free_left - 1] == p) {
                 --free_left;
             } else {
+                CAIRN_ASSERT(!has_ended(p),
+                             "a loop visits live slots: a visitor frees the slot that it is given, "
+                             "and no other; a destructor starts no loop",
+                             {.object = this, .type = "pool", .name = options_.name});
                 f(static_cast<void*>(p));  // what it frees lands above the sorted part
+                CAIRN_ASSERT(free_count() >= sorted && carve_ == carved,
+                             "no slot is allocated, and no pool is reset, while a loop visits the "
+                             "slots",
+                             {.object = this, .type = "pool", .name = options_.name});
             }
         }
     }

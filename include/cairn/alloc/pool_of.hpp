@@ -20,6 +20,7 @@
 #include <utility>
 
 #include <cairn/alloc/pool.hpp>
+#include <cairn/core/inside/callback_mark.hpp>
 #include <cairn/core/make.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
@@ -59,20 +60,28 @@ public:
     /// throws.
     template <class... Args>
     [[nodiscard]] T* make(Args&&... args) {
+        [[maybe_unused]] const auto building = begin_building<Args...>();
         slots_of_t slot_source{*this};
         return cairn::make<T>(slot_source, std::forward<Args>(args)...);
     }
 
-    /// Destroys `object` and frees its slot; nullptr does nothing.
+    /// Destroys `object` and frees its slot; nullptr does nothing. Its destructor may make and
+    /// destroy other objects here.
     void destroy(T* object, call_site from = call_site::current()) noexcept {
         if (object == nullptr) { return; }
         if constexpr (!std::is_trivially_destructible_v<T>) {
             if (is_ending() && has_ended(object)) [[unlikely]] { return; }
         }
         if constexpr (asserts_enabled && !std::is_trivially_destructible_v<T>) {
-            check_destroyed(object, from);
+            begin_destruction(object, from);
+            {
+                [[maybe_unused]] const auto ending = mark_.begin_object();
+                object->~T();
+            }
+            end_destruction(object);
+        } else {
+            object->~T();
         }
-        object->~T();
         deallocate(object, from);
     }
 
@@ -82,6 +91,8 @@ public:
     ///       that a loop visits each frame belong into a slot_map.
     template <class F>
     void for_each(F&& f) {
+        mark_.expect_free(this, "pool_of");
+        [[maybe_unused]] const auto loop = mark_.visit(this, "pool_of");
         for_each_live([&f](void* p) { f(*static_cast<T*>(p)); });
     }
 
@@ -90,19 +101,42 @@ public:
     /// whichever comes first (in unchecked builds for T of 8 bytes and more).
     /// Requires: every live slot holds a T; no destructor makes a new object here.
     void destroy_all() noexcept {
+        [[maybe_unused]] const auto change = mark_.begin(this, "pool_of");
         if constexpr (!std::is_trivially_destructible_v<T>) {
             destroy_each([](void* p) noexcept { static_cast<T*>(p)->~T(); });
         }
-        reset();
+        pool::reset();
+    }
+
+    /// As pool::trim() and pool::reset(). Requires: no function of an object here runs, and no
+    /// for_each.
+    std::size_t trim() noexcept {
+        mark_.expect_free(this, "pool_of");
+        return pool::trim();
+    }
+    void reset() noexcept {
+        mark_.expect_free(this, "pool_of");
+        pool::reset();
     }
 
 private:
+    /// No function of the user runs where a constructor is trivial.
+    template <class... Args>
+    [[nodiscard, CAIRN_FORCE_INLINE]] auto begin_building() noexcept {
+        if constexpr (std::is_trivially_constructible_v<T, Args...>) {
+            return 0;
+        } else {
+            return mark_.begin_object();
+        }
+    }
     /// The pool, which need not be asked whether a T fits into a slot.
     struct slots_of_t {
         pool& all;
         void* allocate(std::size_t, alignment) noexcept { return all.allocate(); }
         void deallocate(void* p, std::size_t, alignment) noexcept { all.deallocate(p); }
     };
+
+    [[CAIRN_NO_UNIQUE_ADDRESS]] detail::callback_mark mark_;
 };
 
 static_assert(byte_allocator<pool_of<int>>);

@@ -20,6 +20,8 @@
 //   a pool for each thread (per_thread<object_pool<T>>) when none is handed over.
 //
 // Invariant: an object is destroyed only by the pool's destructor.
+// Callbacks: hooks, constructors and destructors may acquire and release other objects. While the
+//            pool ends, a destructor gets an empty lease, or an object that ends, too.
 // Cost:      acquire: concurrent_pool's, one atomic exchange, the hooks. release: the same. 16
 //            bytes a slot. A thread may build an object although other threads keep idle ones at
 //            hand.
@@ -101,11 +103,13 @@ public:
     ~concurrent_object_pool() {
         CAIRN_ASSERT(count().live == 0 || slots_.stats().has_lost_threads,
                      "every object comes back before the pool ends");
-        for (slot* s = built_.load(detail::memory_order::acquire); s != nullptr;) {
-            detail::unpoison_defined(s, sizeof(slot));
-            slot* const next = s->next;
-            s->object()->~T();
-            s = next;
+        // A destructor that acquires gets none of these; what it lets the pool build ends, too.
+        while (slot* const first = built_.exchange(nullptr, detail::memory_order::acquire)) {
+            for (slot* s = first; s != nullptr; s = s->next) {
+                detail::unpoison_defined(s, sizeof(slot));
+                s->mark.store(ended_mark, detail::memory_order::relaxed);
+            }
+            for (slot* s = first; s != nullptr; s = s->next) { s->object()->~T(); }
         }
     }
 
@@ -123,8 +127,10 @@ public:
             return nullptr;
         }
         detail::rollback undo{[&]() noexcept { give_slot(s); }};
-        if (s->mark.load(detail::memory_order::relaxed) == 0) [[unlikely]] {
+        if (const std::uint32_t mark = s->mark.load(detail::memory_order::relaxed);
+            mark <= ended_mark) [[unlikely]] {
             misses_.fetch_add(1, detail::memory_order::relaxed);
+            if (mark == ended_mark) { return nullptr; }
             build(s);
         }
         detail::tell_acquired<Rules>(hooks_, *s->object());
@@ -226,6 +232,7 @@ private:
     [[nodiscard]] std::uint32_t idle_mark() const noexcept {
         return (static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(this) >> 3) | 2u) & ~1u;
     }
+    static constexpr std::uint32_t ended_mark = 1;  // the pool ends; 0: no object; others: above
     [[nodiscard]] std::uint32_t live_mark() const noexcept { return idle_mark() | 1u; }
 
     [[nodiscard]] slot* take_slot() noexcept {

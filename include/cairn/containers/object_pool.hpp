@@ -25,6 +25,9 @@
 //            per object. Growth: one block and one stack from upstream; objects are built one by
 //            one as they are needed for the first time, or ahead by prewarm(). Memory of a peak
 //            goes back by trim().
+// Callbacks: hooks, constructors, destructors and visitors may acquire and release other objects.
+//            acquire() gives an empty lease to a destructor while the pool ends, and to a
+//            constructor that a thread of prewarm() runs.
 // Threads:   one at a time. prewarm() brings its own and ends them before it returns.
 // Errors:    exhausted or full: an empty lease, nullptr. An object that is released twice, to the
 //            wrong pool, or by its own hook or destructor, stops the program in every build. A
@@ -39,6 +42,7 @@
 #include <cairn/containers/inside/object_slots.hpp>
 #include <cairn/containers/pool_hooks.hpp>
 #include <cairn/core/assert.hpp>
+#include <cairn/core/inside/callback_mark.hpp>
 #include <cairn/core/inside/rollback.hpp>
 #include <cairn/core/poison.hpp>
 #include <cairn/os/system_allocator.hpp>
@@ -101,10 +105,13 @@ public:
     /// Requires: every lease has ended. Destroys all objects.
     ~object_pool() {
         CAIRN_ASSERT(live_count() == 0, "every object comes back before the pool ends");
-        slots_.for_each_built([](void* slot) {
-            detail::unpoison_defined(slot, sizeof(T));
-            static_cast<T*>(slot)->~T();
-        });
+        mark_.expect_free(this, "object_pool");
+        while (slots_.idle_count_ != 0) {
+            idle_count_min_ = none_to_acquire;
+            destroy(slots_.stack_[--slots_.idle_count_]);
+        }
+        idle_count_min_ = none_to_acquire;
+        slots_.for_each_built([this](void* slot) { destroy(slot); });
     }
 
     /// An object, built if none is idle; its hook for leaving the pool runs.
@@ -158,19 +165,23 @@ public:
     /// that it is given; objects acquired meanwhile are visited or not. Cost: O(capacity).
     template <class F>
     void for_each(F f) {
+        [[maybe_unused]] const auto loop = mark_.visit(this, "object_pool");
         slots_.for_each_live([&](void* slot) { f(*static_cast<T*>(slot)); });
     }
     template <class F>
     void for_each(F f) const {
+        [[maybe_unused]] const auto loop = mark_.visit(this, "object_pool");
         slots_.for_each_live([&](void* slot) { f(*static_cast<const T*>(slot)); });
     }
 
     /// Destroys idle objects until `count` are left, those that came back last first. Then gives
     /// each block in which no object is left back to upstream; one live or idle object keeps its
     /// block, and a call by a constructor or destructor of an object keeps all.
+    /// Requires: no for_each runs.
     /// Returns: the bytes that went back.
     /// Cost:    the destructors, and O(capacity) compares: for a loading screen, not for a frame.
     std::size_t trim(std::size_t count) noexcept {
+        mark_.expect_free(this, "object_pool");
         while (slots_.idle_count_ > count) { destroy(slots_.stack_[--slots_.idle_count_]); }
         note_fewer_idle();
         return slots_.give_back_blocks();
@@ -276,19 +287,24 @@ private:
                                                                        : count;
     }
 
+    static constexpr std::size_t none_to_acquire = SIZE_MAX;
+
     detail::object_slots slots_;
-    std::size_t idle_count_min_ = 0;  // since built_count_ changed last
+    // Since built_count_ changed last; none_to_acquire: acquire() gives no object.
+    std::size_t idle_count_min_ = 0;
     std::size_t built_count_ = 0;
     std::size_t peak_count_ = 0;
     std::size_t miss_count_ = 0;
     [[CAIRN_NO_UNIQUE_ADDRESS]] Hooks hooks_;
     options options_;
+    [[CAIRN_NO_UNIQUE_ADDRESS]] detail::callback_mark mark_;
 };
 
 // ------- cold
 
 template <class T, class Hooks, hook_rules Rules>
 [[CAIRN_NOINLINE]] T* object_pool<T, Hooks, Rules>::acquire_lowest() {
+    if (idle_count_min_ == none_to_acquire) { return nullptr; }
     if (slots_.idle_count_ == 0) {
         ++miss_count_;
         if (!build_one()) { return nullptr; }

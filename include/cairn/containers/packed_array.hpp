@@ -18,8 +18,8 @@
 //            once; after reserve_address_space() it moves none. A peak keeps its memory until
 //            shrink_to_fit().
 // References die on growth (not inside reserved addresses); erasing renames the last row only.
-// Re-entrancy: constructors, moves and destructors of objects may read this array and must not
-//              change it.
+// Callbacks: constructors, moves and destructors of objects, predicates, orders and visitors may
+//            read this array and must not change it: a checked build stops.
 // Threads:   one at a time; reading from many.
 #pragma once
 
@@ -36,6 +36,7 @@
 #include <cairn/core/assert.hpp>
 #include <cairn/core/inside/begin_anew.hpp>
 #include <cairn/core/inside/bits.hpp>
+#include <cairn/core/inside/callback_mark.hpp>
 #include <cairn/core/inside/construct.hpp>
 #include <cairn/core/inside/rollback.hpp>
 #include <cairn/core/poison.hpp>
@@ -74,7 +75,8 @@ public:
         : rows_{std::exchange(other.rows_, nullptr)},
           size_{std::exchange(other.size_, 0)},
           capacity_{std::exchange(other.capacity_, 0)},
-          memory_{std::move(other.memory_)} {}
+          memory_{std::move(other.memory_)},
+          mark_{std::move(other.mark_)} {}
     packed_array& operator=(packed_array&& other) noexcept {
         return detail::begin_anew(*this, other);
     }
@@ -104,6 +106,7 @@ public:
     template <class Also>
     [[nodiscard]] bool reserve_with(std::size_t count, Also&& also) {
         if (count <= capacity_) { return also(); }
+        [[maybe_unused]] const auto change = begin_change();
         const detail::growable_memory::room room = memory_.find_room(count, sizeof(T));
         if (room.size == 0) { return false; }
         if (!also()) {
@@ -123,6 +126,7 @@ public:
     [[nodiscard]] bool reserve_address_space(std::size_t count_max,
                                              page_options how = {}) noexcept {
         CAIRN_ASSERT(capacity_ == 0, "addresses are reserved before the first insertion");
+        mark_.expect_free(this, type_name);
         return memory_.reserve_address_space(
             cairn::detail::saturating_multiply(count_max, sizeof(T)), how);
     }
@@ -131,6 +135,7 @@ public:
     /// where it stands: inside reserved addresses, where pages go and the addresses stay.
     /// Returns: false when the upstream has no smaller block; nothing has changed then.
     [[nodiscard]] bool shrink_to_fit() noexcept {
+        [[maybe_unused]] const auto change = begin_change();
         const std::size_t used = size_ * sizeof(T);
         const bool fits = memory_.try_shrink_in_place(used);
         std::byte* const block = fits ? nullptr : memory_.begin_move(used);
@@ -143,8 +148,14 @@ public:
     /// All objects. Starts at a cache line. Dies with the next growth.
     [[nodiscard]] std::span<T> values() noexcept { return {rows_, size_}; }
     [[nodiscard]] std::span<const T> values() const noexcept { return {rows_, size_}; }
-    [[nodiscard]] [[CAIRN_FORCE_INLINE]] T* data() noexcept { return rows_; }
-    [[nodiscard]] [[CAIRN_FORCE_INLINE]] const T* data() const noexcept { return rows_; }
+    [[nodiscard]] [[CAIRN_FORCE_INLINE]] T* data() noexcept {
+        if constexpr (!is_plain) { mark_.expect_no_holes(this, type_name); }
+        return rows_;
+    }
+    [[nodiscard]] [[CAIRN_FORCE_INLINE]] const T* data() const noexcept {
+        if constexpr (!is_plain) { mark_.expect_no_holes(this, type_name); }
+        return rows_;
+    }
 
     /// values() in pieces of about `rows_per_batch` whose boundaries share no cache line.
     [[nodiscard]] row_batches<std::span<T>> batches(std::size_t rows_per_batch) noexcept {
@@ -155,20 +166,28 @@ public:
         return {values(), rows_per_batch};
     }
 
-    [[nodiscard]] T* begin() noexcept { return rows_; }
+    [[nodiscard]] T* begin() noexcept {
+        mark_.expect_whole(this, type_name);
+        return rows_;
+    }
     [[nodiscard]] T* end() noexcept { return rows_ + size_; }
-    [[nodiscard]] const T* begin() const noexcept { return rows_; }
+    [[nodiscard]] const T* begin() const noexcept {
+        mark_.expect_whole(this, type_name);
+        return rows_;
+    }
     [[nodiscard]] const T* end() const noexcept { return rows_ + size_; }
 
     /// Requires: row < size().
     [[nodiscard]] [[CAIRN_FORCE_INLINE]] T& operator[](std::size_t row) noexcept {
         CAIRN_ASSERT(row < size_, "a row is below size()",
                      detail::beyond_end(this, "packed_array", row, size_));
+        if constexpr (!is_plain) { mark_.expect_no_gap(this, type_name); }
         return rows_[row];
     }
     [[nodiscard]] [[CAIRN_FORCE_INLINE]] const T& operator[](std::size_t row) const noexcept {
         CAIRN_ASSERT(row < size_, "a row is below size()",
                      detail::beyond_end(this, "packed_array", row, size_));
+        if constexpr (!is_plain) { mark_.expect_no_gap(this, type_name); }
         return rows_[row];
     }
 
@@ -180,6 +199,7 @@ public:
     /// Throws:  what copying a T throws; the array holds some of the copies then.
     [[nodiscard]] bool copy_from(const packed_array& other) {
         if (this == &other) { return true; }
+        [[maybe_unused]] const auto visit = other.mark_.visit(&other, type_name);
         if (!reserve(other.size_)) { return false; }
         clear();
         for (const T& object : other) { emplace_in_room(object); }
@@ -189,6 +209,8 @@ public:
     friend bool operator==(const packed_array& a, const packed_array& b)
         requires std::equality_comparable<T>
     {
+        [[maybe_unused]] const auto visit_a = a.mark_.visit(&a, type_name);
+        [[maybe_unused]] const auto visit_b = b.mark_.visit(&b, type_name);
         bool are_equal = a.size_ == b.size_;
         for (std::size_t i = 0; are_equal && i < a.size_; ++i) { are_equal = a[i] == b[i]; }
         return are_equal;
@@ -211,6 +233,7 @@ public:
     template <class... Args>
     [[CAIRN_FORCE_INLINE]] T* emplace_in_room(Args&&... args) {
         CAIRN_ASSERT(size_ < capacity_, "there is room");
+        [[maybe_unused]] const auto change = begin_building<Args...>();
         T* const row = rows_ + size_;
         cairn::unpoison(row, sizeof(T));
         detail::construct_at<T>(static_cast<void*>(row), std::forward<Args>(args)...);
@@ -220,6 +243,7 @@ public:
     /// As emplace, for a caller who knows that there is none, or probably none.
     template <class... Args>
     [[CAIRN_FORCE_INLINE]] T* emplace_growing(Args&&... args) {
+        [[maybe_unused]] const auto building = mark_.begin_building(this, type_name);
         return add_growing<std::is_nothrow_constructible_v<T, Args...>>([&](T* row) {
             detail::construct_at<T>(static_cast<void*>(row), std::forward<Args>(args)...);
         });
@@ -227,6 +251,7 @@ public:
     /// As emplace, but the object is what `make()` returns, built in place (no copy, no move).
     template <class Make>
     [[nodiscard]] T* emplace_from(Make&& make) {
+        [[maybe_unused]] const auto building = mark_.begin_building(this, type_name);
         const auto build_at = [&](T* row) {
             ::new (static_cast<void*>(row)) T(std::forward<Make>(make)());
         };
@@ -255,17 +280,8 @@ public:
     moved_row swap_erase(std::size_t row) noexcept {
         CAIRN_ASSERT(row < size_, "a row is below size()",
                      detail::beyond_end(this, "packed_array", row, size_));
-        T* const hole = rows_ + row;
-        T* const last = rows_ + (size_ - 1);
-        if constexpr (is_plain) {
-            *hole = *last;  // maybe itself: a copy costs less than the question
-        } else if (hole != last) {
-            detail::replace(*hole, *last);
-        }
-        last->~T();
-        cairn::poison(last, sizeof(T));
-        --size_;
-        return {size_, row};
+        [[maybe_unused]] const auto change = begin_ending();
+        return move_last_to(row);
     }
 
     /// Erases `*where`. Returns: the same position, where the moved object is still to be visited:
@@ -292,6 +308,7 @@ public:
     /// then, and these move next.
     template <class Predicate, class Follow>
     std::size_t erase_if(Predicate& predicate, Follow follow) {
+        [[maybe_unused]] const auto change = begin_change();
         const std::size_t before = size_;
         erase_in_order([&](std::size_t first, bool* is_erased, std::size_t count) {
             for (std::size_t i = 0; i < count; ++i) {
@@ -305,10 +322,11 @@ public:
     /// Cost: one move for each object that is erased.
     template <class Predicate>
     std::size_t swap_erase_if(Predicate&& predicate) {
+        [[maybe_unused]] const auto change = begin_change();
         const std::size_t before = size_;
         for (std::size_t row = 0; row < size_;) {
             if (static_cast<bool>(predicate(rows_[row]))) {
-                swap_erase(row);
+                move_last_to(row);
             } else {
                 ++row;
             }
@@ -319,10 +337,12 @@ public:
     /// Calls f(object) for every object, by row. `f` must not change this array.
     template <class F>
     void for_each(F&& f) {
+        [[maybe_unused]] const auto visit = mark_.visit(this, type_name);
         for (T *row = begin(), *last = end(); row != last; ++row) { f(*row); }
     }
     template <class F>
     void for_each(F&& f) const {
+        [[maybe_unused]] const auto visit = mark_.visit(this, type_name);
         for (const T *row = begin(), *last = end(); row != last; ++row) { f(*row); }
     }
 
@@ -331,6 +351,7 @@ public:
 
     /// Exchanges two rows.
     void swap_rows(std::size_t a, std::size_t b) {
+        [[maybe_unused]] const auto change = begin_change();
         using std::swap;
         swap((*this)[a], (*this)[b]);
     }
@@ -339,9 +360,10 @@ public:
     /// Returns: false when there is no memory for 8 bytes a row; nothing has changed then.
     template <class Less>
     [[nodiscard]] bool sort(Less&& less) {
+        [[maybe_unused]] const auto change = begin_change();
         const T* const objects = rows_;
         return detail::sort_rows(size_, upstream(), detail::compared_order{objects, less, size_}, 0,
-                                 [this](auto order, void*) { return permute(order); });
+                                 [this](auto order, void*) { return permute_rows(order); });
     }
 
     /// Row r becomes what row order[r] was. O(size), one move a row and one more per cycle.
@@ -350,13 +372,13 @@ public:
     bool permute(std::span<std::uint32_t> order) noexcept {
         CAIRN_ASSERT(order.size() == size_ && detail::names_each_once(order.data(), size_),
                      "a permutation names every row once");
-        detail::permute_range(order.data(), size_,
-                              [this](std::size_t row) -> T& { return rows_[row]; });
-        return true;
+        [[maybe_unused]] const auto change = begin_change();
+        return permute_rows(order);
     }
 
     /// Destroys all objects, the last one first; keeps the memory.
     void clear() noexcept {
+        [[maybe_unused]] const auto change = begin_change();
         if constexpr (std::is_trivially_destructible_v<T>) {
             cairn::poison(rows_, size_ * sizeof(T));
             size_ = 0;
@@ -390,6 +412,44 @@ private:
 
     static constexpr bool is_plain =
         std::is_trivially_copyable_v<T> && std::is_copy_assignable_v<T>;
+    static constexpr const char* type_name = "packed_array";
+    [[nodiscard]] auto begin_change() noexcept { return mark_.begin(this, type_name); }
+    /// No function of the user runs where a constructor is trivial: the mark is not set then.
+    template <class... Args>
+    [[nodiscard, CAIRN_FORCE_INLINE]] auto begin_building() noexcept {
+        if constexpr (std::is_trivially_constructible_v<T, Args...>) {
+            return 0;
+        } else {
+            return mark_.begin_building(this, type_name);
+        }
+    }
+    [[nodiscard, CAIRN_FORCE_INLINE]] auto begin_ending() noexcept {
+        if constexpr (is_plain) {
+            return 0;
+        } else {
+            return begin_change();
+        }
+    }
+
+    moved_row move_last_to(std::size_t row) noexcept {
+        T* const hole = rows_ + row;
+        T* const last = rows_ + (size_ - 1);
+        if constexpr (is_plain) {
+            *hole = *last;  // maybe itself: a copy costs less than the question
+        } else if (hole != last) {
+            detail::replace(*hole, *last);
+        }
+        last->~T();
+        cairn::poison(last, sizeof(T));
+        --size_;
+        return {size_, row};
+    }
+    bool permute_rows(std::span<std::uint32_t> order) noexcept {
+        detail::permute_range(order.data(), size_,
+                              [this](std::size_t row) -> T& { return rows_[row]; });
+        return true;
+    }
+
     //      | kept | no objects | not asked yet |
     //      0      kept         first           size_
     template <class Ask>
@@ -398,6 +458,7 @@ private:
         std::size_t first = 0;
         // At the end, also when the predicate throws: the rows that were not asked close the gap.
         detail::rollback finish{[&]() noexcept {
+            mark_.set_holes(true);
             for (; first != size_; ++first, ++kept) {
                 if (kept != first) { bring(rows_ + kept, rows_ + first); }
             }
@@ -408,8 +469,11 @@ private:
             bool is_erased[detail::asked_rows_max];
             const std::size_t left = size_ - first;
             const std::size_t count = left < detail::asked_rows_max ? left : detail::asked_rows_max;
+            mark_.set_holes(false);
             ask(first, is_erased, count);
+            mark_.set_holes(true);
             kept = keep_rows(kept, first, is_erased, count);
+            mark_.set_gap(kept != first + count);
             first += count;
         }
     }
@@ -494,6 +558,7 @@ private:
             if constexpr (std::is_trivially_copyable_v<T>) {
                 memory_.finish_copy(room.block, room.size, size_ * sizeof(T), made * sizeof(T));
             } else {
+                [[maybe_unused]] const auto move = mark_.begin_object();
                 detail::construct_range(reinterpret_cast<T*>(room.block), rows_, size_);
                 for (std::size_t i = size_; i != 0; --i) { rows_[i - 1].~T(); }
                 memory_.finish_move(room.block, room.size);
@@ -509,6 +574,7 @@ private:
     std::size_t size_ = 0;
     std::size_t capacity_ = 0;
     detail::growable_memory memory_;
+    [[CAIRN_NO_UNIQUE_ADDRESS]] detail::callback_mark mark_;
 };
 
 }}  // namespace cairn::CAIRN_FLAVOUR

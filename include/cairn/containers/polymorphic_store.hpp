@@ -31,9 +31,8 @@
 // Types:     up to 256 in a closed set, because clang nests no more, and 512 in an open one, of up
 //            to 16 million objects each. In an open set a type is known by the address of a
 //            variable: where shared libraries hide their symbols, each has types of its own.
-// While iterating: erase_if visits all once; nothing else may insert or erase.
-// Re-entrancy: as slot_map: constructors, moves, destructors and predicates may look things up here
-//            and must not change the store.
+// While iterating: erase_if visits all once; nothing else may insert or erase objects of that type.
+// Callbacks: as slot_map, for each type: what is called for an object may change other types.
 // Threads:   one at a time; look-ups and iteration from many while no thread changes the store.
 // Errors:    exhausted: the null handle, false or nothing; nothing has changed.
 #pragma once
@@ -196,7 +195,7 @@ public:
 
     /// Calls f(object) or f(handle, object) for each, type by type. In a closed set `object` is of
     /// its own type: `f` takes auto&, or Base&. In an open one it is a Base&.
-    /// Requires: `f` does not insert or erase.
+    /// Requires: `f` does not insert or erase objects of the type that it is called for.
     template <class F>
     void for_each(F&& f) {
         types::each(types_, [&](auto& rows, std::size_t number) { visit(rows, number, f); });
@@ -473,9 +472,19 @@ private:
             {fault_of(h), this, "polymorphic_store", h.index(), 0, 0, h.generation()}, from);
     }
 
+    /// Unchecked builds call no virtual function for it.
+    template <class Rows>
+    [[nodiscard]] static auto begin_loop([[maybe_unused]] const Rows& rows) noexcept {
+        if constexpr (asserts_enabled) {
+            return rows.begin_loop();
+        } else {
+            return 0;
+        }
+    }
     /// f(object) or f(handle, object) for the rows of a type: typed_rows, or any_rows.
     template <class Rows, class F>
     static void visit(Rows& rows, std::size_t number, F& f) {
+        [[maybe_unused]] const auto loop = begin_loop(rows);
         if constexpr (requires { rows.values(); }) {
             const auto all = rows.values();
             visit_all(all.data(), all.size(), rows.handles().data(), number, f);

@@ -26,10 +26,11 @@
 // While iterating: erase(iterator) returns the position of the next object to visit; erase_if
 //            visits all once. An insertion may end iterators as it may end references; by row
 //            number, new objects come last and are visited.
-// Re-entrancy: constructors, moves and destructors of objects, `make` and predicates may look
-//            things up in this map and must not change it: rows move under them. (stable_slot_map
-//            allows it.) While an object is erased, its own handle and that of the last row must
-//            not be looked up; while erase_if() erases, destructors look up nothing.
+// Callbacks: constructors, moves and destructors of objects, `make`, predicates, orders, visitors
+//            may look things up in this map. They must not change it, because rows move under them,
+//            and only constructors and visitors start a loop: a checked build stops.
+//            (stable_slot_map allows changes.) While an object is erased, its own handle and that
+//            of the last row must not be looked up; while erase_if() moves rows, none.
 // Threads:   one at a time; find and iteration from many while no thread changes the map.
 #pragma once
 
@@ -46,6 +47,7 @@
 #include <cairn/containers/packed_array.hpp>
 #include <cairn/containers/slot_policy.hpp>
 #include <cairn/core/assert.hpp>
+#include <cairn/core/inside/callback_mark.hpp>
 #include <cairn/storage/inside/growable_memory.hpp>
 #include <cairn/storage/inside/index_iterator.hpp>
 #include <cairn/storage/inside/slot_directory.hpp>
@@ -188,35 +190,6 @@ concept tells_its_handle = requires(const T& object) {
     { object.handle() } -> std::same_as<Handle>;
 };
 
-/// Set while a map changes. Constructors, destructors and moves of objects, predicates and orders
-/// run meanwhile; in a checked build one that changes the same map stops the program.
-class change_mark {
-public:
-#if CAIRN_ASSERTS
-    class scope {
-    public:
-        explicit scope(bool& is_set) : is_set_{is_set} {
-            CAIRN_ASSERT(!is_set,
-                         "a slot map is not changed by a constructor, destructor, move or "
-                         "predicate that it calls: rows move under them");
-            is_set_ = true;
-        }
-        scope(const scope&) = delete;
-        ~scope() { is_set_ = false; }
-
-    private:
-        bool& is_set_;
-    };
-    [[nodiscard, CAIRN_FORCE_INLINE]] scope begin() noexcept { return scope{is_set_}; }
-
-private:
-    bool is_set_ = false;
-#else
-    struct scope {};
-    [[nodiscard, CAIRN_FORCE_INLINE]] static constexpr scope begin() noexcept { return {}; }
-#endif
-};
-
 /// Packed rows, their handles and their slots, which change together. slot_map (rows are objects)
 /// and slot_table (rows are columns) derive from it; all that both have stands here, once.
 ///
@@ -274,12 +247,13 @@ public:
           handle_capacity_{std::exchange(other.handle_capacity_, 0)},
           handle_memory_{std::move(other.handle_memory_)},
           rows_{std::move(other.rows_)},
-          limbo_{std::move(other.limbo_)} {
+          limbo_{std::move(other.limbo_)},
+          mark_{std::move(other.mark_)} {
         other.slots_.set_live_max(0);
     }
     slot_rows& operator=(slot_rows&& other) noexcept {
         if (this != &other) {
-            [[maybe_unused]] const auto change = mark_.begin();
+            [[maybe_unused]] const auto change = begin_change();
             slot_rows taken{std::move(other)};  // `other` may be owned by an object here
             slots_ = std::move(taken.slots_);
             handles_ = std::exchange(taken.handles_, nullptr);
@@ -295,7 +269,7 @@ public:
     slot_rows(const slot_rows&) = delete;
     slot_rows& operator=(const slot_rows&) = delete;
     ~slot_rows() {
-        [[maybe_unused]] const auto change = mark_.begin();
+        [[maybe_unused]] const auto change = begin_change();
         rows_.clear();
         limbo_.clear();
     }
@@ -380,16 +354,20 @@ public:
     /// Calls f(row) or f(handle, row) for each, in row order. `f` must not insert or erase.
     template <class F>
     void for_each(F&& f) {
+        [[maybe_unused]] const auto loop = begin_loop();
         visit<reference>(*this, f);
     }
     template <class F>
     void for_each(F&& f) const {
+        [[maybe_unused]] const auto loop = begin_loop();
         visit<const_reference>(*this, f);
     }
     /// True when the same handles find equal rows in both, in whatever order the rows stand.
     friend bool operator==(const slot_rows& a, const slot_rows& b)
         requires std::equality_comparable<value_type>
     {
+        [[maybe_unused]] const auto loop_a = a.begin_loop();
+        [[maybe_unused]] const auto loop_b = b.begin_loop();
         std::uint32_t there = 0;
         for (std::size_t row = 0; a.size() == b.size() && row < a.size(); ++row) {
             if (!b.find_row(a.handles_[row], there)) { return false; }
@@ -400,11 +378,17 @@ public:
         return a.size() == b.size();
     }
 
-    [[nodiscard]] iterator begin() noexcept { return iterator{rows_.begin()}; }
+    [[nodiscard]] iterator begin() noexcept {
+        expect_whole();
+        return first_row();
+    }
     [[nodiscard]] iterator end() noexcept { return iterator{rows_.end()}; }
     [[nodiscard]] const_iterator begin() const noexcept { return cbegin(); }
     [[nodiscard]] const_iterator end() const noexcept { return cend(); }
-    [[nodiscard]] const_iterator cbegin() const noexcept { return const_iterator{rows_.begin()}; }
+    [[nodiscard]] const_iterator cbegin() const noexcept {
+        expect_whole();
+        return const_iterator{rows_.begin()};
+    }
     [[nodiscard]] const_iterator cend() const noexcept { return const_iterator{rows_.end()}; }
     [[nodiscard]] reverse_iterator rbegin() noexcept { return reverse_iterator{end()}; }
     [[nodiscard]] reverse_iterator rend() noexcept { return reverse_iterator{begin()}; }
@@ -424,6 +408,7 @@ public:
     /// Returns: false when exhausted, or when the handle has too few index bits; then nothing that
     /// can be seen has changed.
     [[nodiscard]] bool reserve(std::size_t count) {
+        [[maybe_unused]] const auto change = begin_change();
         // The slots last: they are written, and kept, where rows that find no room cost nothing.
         const auto also = [&] { return slots_.reserve(count) && grow_handles(count, false); };
         if (count > max_size() || !rows_.reserve_with(count, also)) { return false; }
@@ -440,6 +425,7 @@ public:
     [[nodiscard]] bool reserve_address_space(std::size_t count_max,
                                              page_options how = {}) noexcept {
         CAIRN_ASSERT(slots_.capacity() == 0, "addresses are reserved before the first insertion");
+        expect_free();
         return count_max != 0 && count_max <= max_size() &&
                slots_.reserve_address_space(count_max, how) &&
                handle_memory_.reserve_address_space(count_max * sizeof(handle_type), how) &&
@@ -452,7 +438,7 @@ public:
     ///          before one that is in use, or that have lived more than 1/16 of their lives, stay.
     /// Returns: false when the upstream has no smaller block; what needs it stays as large then.
     [[nodiscard]] bool shrink_to_fit() {
-        [[maybe_unused]] const auto change = mark_.begin();
+        [[maybe_unused]] const auto change = begin_change();
         const bool rows_fit = rows_.shrink_to_fit();
         const bool handles_fit = handle_memory_.shrink(size() * sizeof(handle_type));
         note_handle_room();
@@ -469,7 +455,7 @@ public:
     /// Throws:  what the row's constructor throws; nothing has changed then.
     template <class... Args>
     [[nodiscard, CAIRN_FORCE_INLINE]] handle_type emplace(Args&&... args) {
-        [[maybe_unused]] const auto change = mark_.begin();
+        [[maybe_unused]] const auto building = begin_building();
         if (!slots_.is_ready()) [[unlikely]] {
             const handle_type h = next_handle_growing();
             if (!h || !rows_.emplace_growing(std::forward<Args>(args)...)) { return {}; }
@@ -486,7 +472,7 @@ public:
     /// As emplace otherwise. `make` must not change this map.
     template <class Make>
     [[nodiscard]] handle_type emplace_with(Make&& make) {
-        [[maybe_unused]] const auto change = mark_.begin();
+        [[maybe_unused]] const auto building = begin_building();
         const handle_type h = next_handle();
         if (!h || !emplace_made([&]() -> value_type { return make(h); })) [[unlikely]] {
             return {};
@@ -503,6 +489,7 @@ public:
     /// A handle now, the row later: find() finds nothing until fulfil().
     /// Returns: null when exhausted.
     [[nodiscard]] handle_type promise_handle() noexcept {
+        expect_free();
         const std::uint32_t slot = slots_.next();
         if (slot == none) [[unlikely]] { return {}; }
         const handle_type h = handle_type::make(slot, slots_.generation(slot));
@@ -515,7 +502,7 @@ public:
     template <class... Args>
     [[nodiscard]] pointer fulfil(handle_type h, Args&&... args) {
         CAIRN_ASSERT(is_promised(h), "only a promised handle can be fulfilled");
-        [[maybe_unused]] const auto change = mark_.begin();
+        [[maybe_unused]] const auto building = begin_building();
         if (!make_room() || !rows_.emplace_back(std::forward<Args>(args)...)) [[unlikely]] {
             return pointer{};
         }
@@ -535,6 +522,7 @@ public:
     /// Gives a promised handle back unused: it is stale from now on. Requires: is_promised(h).
     void abandon(handle_type h) noexcept {
         CAIRN_ASSERT(is_promised(h), "only a promised handle can be abandoned");
+        expect_free();
         slots_.vacate(h.index());
     }
 
@@ -546,7 +534,7 @@ public:
         std::uint32_t row;
         if (!find_row(h, row)) [[unlikely]] { return false; }
         (void)own_row(rows_, h, row);
-        [[maybe_unused]] const auto change = mark_.begin();
+        [[maybe_unused]] const auto change = begin_change();
         erase_row(row, h);
         return true;
     }
@@ -554,15 +542,15 @@ public:
     ///     for (auto it = m.begin(); it != m.end();) { it = dead(*it) ? m.erase(it) : it + 1; }
     iterator erase(const_iterator where) {
         const std::size_t row = row_number(where);
-        [[maybe_unused]] const auto change = mark_.begin();
+        [[maybe_unused]] const auto change = begin_change();
         erase_row(row);
-        return begin() + static_cast<std::ptrdiff_t>(row);
+        return first_row() + static_cast<std::ptrdiff_t>(row);
     }
     iterator erase(const_iterator first, const_iterator last) {
         const std::size_t row = row_number(first);
-        [[maybe_unused]] const auto change = mark_.begin();
+        [[maybe_unused]] const auto change = begin_change();
         for (std::size_t end = row_number(last); end != row; --end) { erase_row(end - 1); }
-        return begin() + static_cast<std::ptrdiff_t>(row);
+        return first_row() + static_cast<std::ptrdiff_t>(row);
     }
     /// Erases every row that `predicate` is true for; the others keep their order. Each row is
     /// asked once, by row. The predicate may look handles up.
@@ -572,7 +560,7 @@ public:
     /// Cost:    behind the first row that is erased, one move of each row, and a store to its slot.
     template <class Predicate>
     std::size_t erase_if(Predicate&& predicate) {
-        [[maybe_unused]] const auto change = mark_.begin();
+        [[maybe_unused]] const auto change = begin_change();
         static_assert(std::is_invocable_v<Predicate&, reference>,
                       "the predicate takes a row: auto&&");
         const std::size_t before = size();
@@ -586,7 +574,7 @@ public:
     /// Cost: as erase(), for each row that is erased.
     template <class Predicate>
     std::size_t swap_erase_if(Predicate&& predicate) {
-        [[maybe_unused]] const auto change = mark_.begin();
+        [[maybe_unused]] const auto change = begin_change();
         static_assert(std::is_invocable_v<Predicate&, reference>,
                       "the predicate takes a row: auto&&");
         const std::size_t before = size();
@@ -604,7 +592,7 @@ public:
         std::optional<value_type> taken;  // one for every return: built where the caller wants it
         std::uint32_t row;
         if (find_row(h, row)) [[likely]] {
-            [[maybe_unused]] const auto change = mark_.begin();
+            [[maybe_unused]] const auto change = begin_change();
             taken.emplace(moved_out(row));
             erase_row(row, h);
         }
@@ -613,7 +601,7 @@ public:
     /// Every row is destroyed and every handle is stale, promised ones too. Keeps the memory.
     /// What is retired still waits for its fence. O(rows).
     void clear() noexcept {
-        [[maybe_unused]] const auto change = mark_.begin();
+        [[maybe_unused]] const auto change = begin_change();
         for (std::size_t r = size(); r != 0; --r) { slots_.vacate(handles_[r - 1].index()); }
         slots_.vacate_promised();
         rows_.clear();
@@ -627,7 +615,7 @@ public:
     [[nodiscard]] bool retire(handle_type h, std::uint64_t fence) {
         std::uint32_t row;
         if (!find_row(h, row)) [[unlikely]] { return false; }
-        [[maybe_unused]] const auto change = mark_.begin();
+        [[maybe_unused]] const auto change = begin_change();
         if (limbo_.emplace_from([&] { return waiting{moved_out(row), fence}; }) == nullptr) {
             return false;
         }
@@ -636,7 +624,7 @@ public:
     }
     /// Destroys what was retired with a fence <= completed. Returns: how many. O(pending).
     std::size_t collect(std::uint64_t completed) {
-        [[maybe_unused]] const auto change = mark_.begin();
+        [[maybe_unused]] const auto change = begin_change();
         return limbo_.swap_erase_if([=](const waiting& w) { return w.fence <= completed; });
     }
     /// Rows that wait for their fence.
@@ -652,6 +640,7 @@ public:
     /// Requires: no handle of any row that ever lived in them is left, anywhere. At a level change
     /// you may know that; say so with cairn::no_handles_left. Returns: how many came back.
     std::size_t recycle_slots(no_handles_left_t proof) noexcept {
+        expect_free();
         return slots_.recycle_worn_out(proof);
     }
 
@@ -667,7 +656,7 @@ public:
     /// Exchanges two rows; handles, and columns attached to a table, follow.
     void swap_rows(std::size_t a, std::size_t b) {
         CAIRN_ASSERT(a < size() && b < size(), "a row is below size()");
-        [[maybe_unused]] const auto change = mark_.begin();
+        [[maybe_unused]] const auto change = begin_change();
         rows_.swap_rows(a, b);
         const handle_type first = handles_[a];
         lead(a, handles_[b]);
@@ -680,6 +669,8 @@ public:
     /// Requires: nothing was inserted or reserved yet.
     /// Returns: false when exhausted; the map can only be destroyed then.
     [[nodiscard]] bool copy_from(const slot_rows& other) {
+        [[maybe_unused]] const auto change = begin_change();
+        [[maybe_unused]] const auto loop = other.begin_loop();
         if (!slots_.copy_from(other.slots_) || !grow_handles(other.size(), false) ||
             !rows_.copy_from(other.rows_)) {
             return false;
@@ -781,13 +772,17 @@ protected:
         slots_.refuse(h.index(), h.generation(), this, Parts::name, from);
     }
     [[nodiscard]] std::size_t row_number(const_iterator where) const noexcept {
-        return static_cast<std::size_t>(where - cbegin());
+        return static_cast<std::size_t>(where - const_iterator{rows_.begin()});
     }
+
+    /// A loop over the rows, until the scope ends.
+    [[nodiscard]] auto begin_loop() const noexcept { return mark_.visit(this, Parts::name); }
+    void expect_whole() const noexcept { mark_.expect_whole(this, Parts::name); }
 
     /// The rows take the order that `find_order` finds (sort_rows.hpp), and so do their handles.
     template <class FindOrder>
     [[nodiscard]] bool sorted(FindOrder find_order) {
-        [[maybe_unused]] const auto change = mark_.begin();
+        [[maybe_unused]] const auto change = begin_change();
         const auto use = [this](std::span<std::uint32_t> order, void* spare) {
             // Before permute(), which spoils `order`; into a copy, since a refusal there must
             // change no handle.
@@ -801,6 +796,17 @@ protected:
     }
 
 private:
+    [[nodiscard, CAIRN_FORCE_INLINE]] auto begin_change() noexcept {
+        return mark_.begin(this, Parts::name);
+    }
+    [[nodiscard]] iterator first_row() noexcept { return iterator{rows_.begin()}; }
+    [[nodiscard, CAIRN_FORCE_INLINE]] auto begin_building() noexcept {
+        return mark_.begin_building(this, Parts::name);
+    }
+    [[CAIRN_FORCE_INLINE]] void expect_free() const noexcept {
+        mark_.expect_free(this, Parts::name);
+    }
+
     struct waiting {
         using other_array_expects_movable = void;  // the one of the rows: one sentence is enough
         value_type object;
@@ -953,7 +959,7 @@ protected:
 
 private:
     packed_array<waiting> limbo_;  // what was retired
-    [[CAIRN_NO_UNIQUE_ADDRESS]] change_mark mark_;
+    [[CAIRN_NO_UNIQUE_ADDRESS]] callback_mark mark_;
 };
 
 template <class T>

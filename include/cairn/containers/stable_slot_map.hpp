@@ -34,9 +34,9 @@
 //            its lives soonest: keep 31 bits of them (the default).
 // While iterating: with begin() and end(), any object may be erased and others inserted; in
 //            for_each, only the object that is visited may be erased. A new one is visited or not.
-// Re-entrancy: constructors and destructors of objects may look up, insert, erase and retire others
-//            here: the object that begins or ends cannot be found meanwhile. They must not iterate:
-//            for_each would meet that object. Handles of other maps: as slot_map.
+// Callbacks: constructors and destructors of objects may look up, insert, erase and retire others
+//            here: the object that begins or ends cannot be found meanwhile. They must not iterate,
+//            which would meet that object, nor move the map: a checked build stops.
 // Threads:   one at a time; find and iteration from many while no thread changes the map.
 #pragma once
 
@@ -53,6 +53,7 @@
 #include <cairn/containers/stable_slot_map/slots.hpp>
 #include <cairn/core/assert.hpp>
 #include <cairn/core/inside/begin_anew.hpp>
+#include <cairn/core/inside/callback_mark.hpp>
 #include <cairn/core/inside/construct.hpp>
 #include <cairn/core/inside/rollback.hpp>
 #include <cairn/core/poison.hpp>
@@ -255,6 +256,7 @@ public:
     }
     /// Destroys all objects, and again those that destructors insert meanwhile, until none is left.
     ~stable_slot_map() {
+        mark_.expect_free(this, type_name);
         do {
             clear();
             collect(~std::uint64_t{0});
@@ -288,7 +290,11 @@ public:
     /// nothing never finds another object. Objects do not move. Cost: O(slots of empty chunks).
     /// Loops and clear() take time for each chunk that is there.
     /// Returns: false when the upstream has no smaller block for the table of chunks.
-    [[nodiscard]] bool shrink_to_fit() noexcept { return slots_.shrink_to_fit(); }
+    /// Requires: no for_each runs.
+    [[nodiscard]] bool shrink_to_fit() noexcept {
+        mark_.expect_free(this, type_name);
+        return slots_.shrink_to_fit();
+    }
 
     // ---- inserting ----------------------------------------------------------------------------
 
@@ -329,7 +335,13 @@ public:
         CAIRN_ASSERT(is_promised(h), "only a promised handle can be fulfilled");
         T* const object = slot_of(h.index());
         cairn::unpoison(object, sizeof(T));
-        detail::construct_at<T>(static_cast<void*>(object), std::forward<Args>(args)...);
+        {
+            [[maybe_unused]] const auto built = mark_.begin_object();
+            detail::construct_at<T>(static_cast<void*>(object), std::forward<Args>(args)...);
+        }
+        CAIRN_ASSERT(is_promised(h),
+                     "a promised handle is not given up by the constructor of its object",
+                     {.object = this, .type = type_name});
         slots_.fulfil(h.index(), h.generation());
         return object;
     }
@@ -391,27 +403,37 @@ public:
     /// erase others while iterating, use begin() and end().
     template <class F>
     void for_each(F&& f) {
+        [[maybe_unused]] const auto loop = begin_loop();
         for (std::size_t p = 0; p < chunk_count(); ++p) { visit_chunk<T>(p, f); }
     }
     template <class F>
     void for_each(F&& f) const {
+        [[maybe_unused]] const auto loop = begin_loop();
         for (std::size_t p = 0; p < chunk_count(); ++p) { visit_chunk<const T>(p, f); }
     }
     /// As for_each, one chunk only: chunks are for parallel loops, and no two of them share
     /// a cache line. Requires: p < chunk_count().
     template <class F>
     void for_each_in_chunk(std::size_t p, F&& f) {
+        [[maybe_unused]] const auto loop = begin_loop();
         visit_chunk<T>(p, f);
     }
     template <class F>
     void for_each_in_chunk(std::size_t p, F&& f) const {
+        [[maybe_unused]] const auto loop = begin_loop();
         visit_chunk<const T>(p, f);
     }
 
     /// Forward iteration in slot order. Erasing any object and inserting are allowed meanwhile.
-    [[nodiscard]] iterator begin() noexcept { return {&slots_, 0}; }
+    [[nodiscard]] iterator begin() noexcept {
+        mark_.expect_whole(this, type_name);
+        return {&slots_, 0};
+    }
     [[nodiscard]] iterator end() noexcept { return iterator{&slots_}; }
-    [[nodiscard]] const_iterator begin() const noexcept { return {&slots_, 0}; }
+    [[nodiscard]] const_iterator begin() const noexcept {
+        mark_.expect_whole(this, type_name);
+        return {&slots_, 0};
+    }
     [[nodiscard]] const_iterator end() const noexcept { return const_iterator{&slots_}; }
     [[nodiscard]] const_iterator cbegin() const noexcept { return begin(); }
     [[nodiscard]] const_iterator cend() const noexcept { return end(); }
@@ -427,6 +449,8 @@ public:
     friend bool operator==(const stable_slot_map& a, const stable_slot_map& b)
         requires std::equality_comparable<T>
     {
+        [[maybe_unused]] const auto loop_a = a.begin_loop();
+        [[maybe_unused]] const auto loop_b = b.begin_loop();
         bool are_equal = a.size() == b.size();
         for (auto it = a.begin(); are_equal && it != a.end(); ++it) {
             const T* const other = b.locate(it.handle());
@@ -475,6 +499,7 @@ public:
     /// stay where they are, and the predicate may change the map. Returns: how many were erased.
     template <class Predicate>
     std::size_t erase_if(Predicate&& predicate) {
+        [[maybe_unused]] const auto loop = begin_loop();
         std::size_t count = 0;
         for (std::size_t p = 0; p < chunk_count(); ++p) {
             chunk* const state = slots_.table()[p].state;
@@ -498,8 +523,9 @@ public:
     /// What is retired still waits for its fence. Empty chunks go back as always. The objects of 64
     /// neighbouring slots are out of sight before the first of them is destroyed.
     void clear() noexcept {
-        while (size() != 0) {  // again, if destructors have inserted others
-            for (std::size_t p = 0; p < chunk_count(); ++p) { clear_chunk(p); }
+        for (bool has_ended = true; has_ended && size() != 0;) {
+            has_ended = false;  // again, if destructors have inserted others
+            for (std::size_t p = 0; p < chunk_count(); ++p) { has_ended |= clear_chunk(p); }
         }
         slots_.drop_all_promised();
     }
@@ -549,9 +575,14 @@ public:
     /// Returns: false when exhausted; the map can only be destroyed then.
     [[nodiscard]] bool copy_from(const stable_slot_map& other) {
         CAIRN_ASSERT(chunk_count() == 0, "slots are copied into a map without any");
+        [[maybe_unused]] const auto loop = other.begin_loop();
+        [[maybe_unused]] const std::size_t begun = other.begun_count();
         if (!slots_.copy_chunks(other.slots_)) { return false; }
         for (auto it = other.begin(); it != other.end(); ++it) {
             const handle_type h = it.handle();
+            CAIRN_ASSERT(other.begun_count() == begun,
+                         "a copy constructor inserts nothing into the map that is copied",
+                         {.object = &other, .type = type_name});
             T* const object = slot_of(h.index());
             cairn::unpoison(object, sizeof(T));
             ::new (static_cast<void*>(object)) T(*it);
@@ -561,6 +592,8 @@ public:
         return true;
     }
     void swap(stable_slot_map& other) noexcept {
+        mark_.expect_free(this, type_name);
+        other.mark_.expect_free(&other, type_name);
         slot_set between{std::move(slots_)};
         detail::begin_anew(slots_, other.slots_);
         detail::begin_anew(other.slots_, between);
@@ -571,13 +604,24 @@ public:
     void validate() const noexcept { slots_.validate(); }
 
 private:
+    static constexpr const char* type_name = "stable_slot_map";
+    [[nodiscard]] auto begin_loop() const noexcept { return mark_.visit(this, type_name); }
+    /// Objects that ever lived here.
+    [[nodiscard]] std::size_t begun_count() const noexcept {
+        return slots_.size() + slots_.ended_count();
+    }
     /// Where the object of slot `index` lies, or will. Requires: its chunk has memory.
     [[nodiscard]] T* slot_of(std::uint32_t index) const noexcept {
         return reinterpret_cast<T*>(slots_.table()[index >> rules.slots_log2].objects) +
                (index & rules.slot_mask());
     }
-    static void destroy(T* object) noexcept {
-        object->~T();
+    void destroy(T* object) noexcept {
+        if constexpr (std::is_trivially_destructible_v<T>) {
+            object->~T();
+        } else {
+            [[maybe_unused]] const auto ending = mark_.begin_object();
+            object->~T();
+        }
         cairn::poison(object, sizeof(T));
     }
 
@@ -615,6 +659,7 @@ private:
         const handle_type h = handle_type::make(at.index, generation);
         T* const object = reinterpret_cast<T*>(at.objects) + at.slot;
         cairn::unpoison(object, sizeof(T));
+        [[maybe_unused]] const auto building = mark_.begin_object();
         if constexpr (IsNothrow) {
             build(static_cast<void*>(object), h);
         } else {
@@ -639,6 +684,10 @@ private:
                 as_it_is(reinterpret_cast<Other*>(slots_.table()[p].objects) + w * 64);
             for (std::uint64_t live = state->objects_in(rules, w); live != 0; live &= live - 1) {
                 const auto bit = static_cast<std::uint32_t>(std::countr_zero(live));
+                CAIRN_ASSERT((state->lives(rules)[w * 64 + bit] & chunk::vacant) == 0,
+                             "for_each erases the object that it visits, and no other: to erase "
+                             "others, loop from begin() to end()",
+                             {.object = this, .type = type_name});
                 if constexpr (std::is_invocable_v<F&, handle_type, Other&>) {
                     const std::uint32_t slot = w * 64 + bit;
                     f(handle_type::make(static_cast<std::uint32_t>(p * slots_per_chunk + slot),
@@ -650,7 +699,9 @@ private:
             }
         }
     }
-    void clear_chunk(std::size_t p) noexcept {
+    /// Returns: whether an object was destroyed.
+    bool clear_chunk(std::size_t p) noexcept {
+        bool has_ended = false;
         for (std::uint64_t used = slots_.table()[p].state->used; used != 0; used &= used - 1) {
             const auto w = static_cast<std::uint32_t>(std::countr_zero(used));
             const std::uint64_t hidden = slots_.hide_word(p, w);
@@ -660,7 +711,9 @@ private:
                 destroy(objects + std::countr_zero(bits));
             }
             slots_.free_word(p, w, hidden);
+            has_ended = true;
         }
+        return has_ended;
     }
     /// A pointer that the compiler keeps in a register as it is. gcc would compute
     /// base + first * 64 + bit anew at each bit.
@@ -671,6 +724,7 @@ private:
     }
 
     slot_set slots_;
+    [[CAIRN_NO_UNIQUE_ADDRESS]] detail::callback_mark mark_;
 };
 
 template <class T, class Policy>

@@ -35,6 +35,7 @@
 
 #include <cairn/alloc/growing_arena.hpp>
 #include <cairn/core/allocator_ref.hpp>
+#include <cairn/core/inside/callback_mark.hpp>
 #include <cairn/os/system_allocator.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
@@ -45,7 +46,10 @@ public:
     explicit string_pool(allocator_ref upstream = system_memory()) noexcept
         : upstream_{upstream}, text_{4_KiB, upstream} {}
     explicit string_pool(std::size_t, ...) = delete;  // room for names: reserve(1000)
-    ~string_pool() { release_table(); }
+    ~string_pool() {
+        mark_.expect_free(this, "string_pool");
+        release_table();
+    }
     /// `from` is empty, with an arena of its own, and may be used again: so it is not defaulted.
     string_pool(string_pool&& from) noexcept;
     string_pool& operator=(string_pool&& from) noexcept;
@@ -75,9 +79,12 @@ public:
     [[nodiscard]] bool empty() const noexcept { return count_ == 0; }
     [[nodiscard]] allocator_ref upstream() const noexcept { return upstream_; }
 
-    /// Calls f(std::string_view) for each string, in no order. `f` must not change the pool.
+    /// Calls f(std::string_view) for each string, in no order. `f` may intern a string where the
+    /// table has room for it (reserve()): it is visited or not. Growth, clear() and moving the
+    /// pool stop a checked build.
     template <class F>
     void for_each(F&& f) const {
+        [[maybe_unused]] const auto loop = mark_.visit(this, "string_pool");
         for (std::size_t i = 0; i != room_; ++i) {
             if (entries_[i].text != nullptr) {
                 f(std::string_view{entries_[i].text, entries_[i].size});
@@ -111,6 +118,7 @@ private:
     growing_arena text_;
     char* free_text_ = nullptr;       // in a piece of text_, where the next short text goes
     std::size_t free_text_size_ = 0;  // bytes
+    [[CAIRN_NO_UNIQUE_ADDRESS]] detail::callback_mark mark_;
 };
 
 }}  // namespace cairn::CAIRN_FLAVOUR

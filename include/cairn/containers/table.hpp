@@ -30,9 +30,9 @@
 // Cost:      push_back: one compare and a store per column; amortised one copy of each column per
 //            doubling. swap_erase: one row's fields. No column pointer is stored.
 // Threads:   as std::vector.
-// Callbacks: a function that for_each, each, erase_if, swap_erase_if or sort calls may read other
-//            tables and write its own row. It does not add or remove rows of this table: checked
-//            builds stop with a sentence then.
+// Callbacks: constructors, moves, destructors of fields, predicates, orders and visitors may read
+//            this table, and a visitor may write its row. None adds, removes or moves rows: a
+//            checked build stops.
 // Errors:    out of memory is `false`, the table unchanged. A constructor that throws in push_back
 //            or emplace_back leaves the table as it was. Moves of fields are taken as noexcept: a
 //            move that throws ends the program.
@@ -81,17 +81,26 @@ public:
     table() noexcept : table{system_memory()} {}
     explicit table(allocator_ref upstream) noexcept : m_{upstream} {}
     explicit table(std::size_t, ...) = delete;  // rows: resize(1000); room for them: reserve(1000)
-    ~table() { m_.release(layout::desc); }
+    ~table() {
+        [[maybe_unused]] const auto change = begin_change();
+        m_.release(layout::desc);
+    }
 
     table(const table&) = delete;             // clone()
     table& operator=(const table&) = delete;  // clone()
     /// Takes the rows, the memory and the attached columns of `other`, which is empty afterwards.
-    table(table&& other) noexcept : m_{other.m_.upstream} { m_.take(other.m_); }
+    table(table&& other) noexcept : m_{other.m_.upstream} {
+        other.m_.mark.expect_free(&other, type_name);
+        m_.take(other.m_);
+    }
+    /// `other` may be part of a row of this table: the old rows are destroyed last.
     table& operator=(table&& other) noexcept {
         if (this != &other) {
+            [[maybe_unused]] const auto change = begin_change();
+            table taken{std::move(other)};
             m_.release(desc());
-            m_.upstream = other.m_.upstream;
-            m_.take(other.m_);
+            m_.upstream = taken.m_.upstream;
+            m_.take(taken.m_);
         }
         return *this;
     }
@@ -108,10 +117,14 @@ public:
     [[nodiscard]] allocator_ref upstream() const noexcept { return m_.upstream; }
 
     /// Room for `rows` rows in all. Returns: false when the allocator is exhausted; unchanged then.
-    [[nodiscard]] bool reserve(std::size_t rows) { return m_.reserve(desc(), rows); }
+    [[nodiscard]] bool reserve(std::size_t rows) {
+        return reserve_with(rows, [] { return true; });
+    }
     /// As packed_array::reserve_with.
     template <class Also>
     [[nodiscard]] bool reserve_with(std::size_t rows, Also also) {
+        if (rows <= capacity()) { return also(); }
+        [[maybe_unused]] const auto change = begin_change();
         return m_.reserve(desc(), rows,
                           {&also, [](void* f) { return (*static_cast<Also*>(f))(); }});
     }
@@ -125,22 +138,37 @@ public:
     }
     /// Gives unused memory back; not inside reserved addresses. Returns: false when there is none
     /// for the smaller copy.
-    [[nodiscard]] bool shrink_to_fit() { return m_.shrink_to_fit(desc()); }
+    [[nodiscard]] bool shrink_to_fit() {
+        [[maybe_unused]] const auto change = begin_change();
+        return m_.shrink_to_fit(desc());
+    }
     /// What kernels may load and store: size() rounded up to 16 rows, or to whole blocks of an
     /// aosoa of more than 16; aos: size().
     [[nodiscard]] std::size_t padded_size() const noexcept { return view().padded_size(); }
 
     // Rows
 
-    [[nodiscard]] reference operator[](std::size_t i) noexcept { return view()[i]; }
-    [[nodiscard]] const_reference operator[](std::size_t i) const noexcept { return view()[i]; }
+    [[nodiscard]] reference operator[](std::size_t i) noexcept {
+        expect_no_holes();
+        return view()[i];
+    }
+    [[nodiscard]] const_reference operator[](std::size_t i) const noexcept {
+        expect_no_holes();
+        return view()[i];
+    }
     [[nodiscard]] reference front() noexcept { return view()[0]; }
     [[nodiscard]] const_reference front() const noexcept { return view()[0]; }
     [[nodiscard]] reference back() noexcept { return view()[size() - 1]; }
     [[nodiscard]] const_reference back() const noexcept { return view()[size() - 1]; }
-    [[nodiscard]] iterator begin() noexcept { return view().begin(); }
+    [[nodiscard]] iterator begin() noexcept {
+        m_.mark.expect_whole(this, type_name);
+        return view().begin();
+    }
     [[nodiscard]] iterator end() noexcept { return view().end(); }
-    [[nodiscard]] const_iterator begin() const noexcept { return view().begin(); }
+    [[nodiscard]] const_iterator begin() const noexcept {
+        m_.mark.expect_whole(this, type_name);
+        return view().begin();
+    }
     [[nodiscard]] const_iterator end() const noexcept { return view().end(); }
     [[nodiscard]] const_iterator cbegin() const noexcept { return begin(); }
     [[nodiscard]] const_iterator cend() const noexcept { return end(); }
@@ -171,11 +199,13 @@ public:
     /// calls without the arguments (packed_array.hpp has the reason).
     template <class... Args>
     [[nodiscard, CAIRN_FORCE_INLINE]] bool emplace_growing(Args&&... args) {
+        [[maybe_unused]] const auto building = m_.mark.begin_building(this, type_name);
         const detail::table_memory::block room = m_.begin_growth(desc());
         if (room.base == nullptr) { return false; }
         detail::rollback undo{[&]() noexcept { m_.cancel_growth(desc(), room); }};
         cells{room.base, room.capacity}.construct(m_.size, static_cast<Args&&>(args)...);
         undo.cancel();
+        [[maybe_unused]] const auto move = m_.mark.begin_object();
         m_.finish_growth(desc(), room);
         return true;
     }
@@ -183,6 +213,7 @@ public:
     template <class... Args>
     [[CAIRN_FORCE_INLINE]] void emplace_in_room(Args&&... args) {
         CAIRN_ASSERT(m_.size < m_.capacity, "there is room");
+        [[maybe_unused]] const auto building = begin_building();
         if (detail::poison_is_seen()) { m_.watch(desc(), m_.size + 1); }
         rows_in_place().construct(m_.size, static_cast<Args&&>(args)...);
         ++m_.size;
@@ -200,6 +231,7 @@ public:
     [[nodiscard]] bool insert(std::size_t index, Args&&... args) {
         CAIRN_ASSERT(index <= size(), "a row is inserted inside the table");
         if (!emplace_back(static_cast<Args&&>(args)...)) { return false; }
+        [[maybe_unused]] const auto change = begin_change();
         // The new last row is rotated down to its place, field by field.
         const std::size_t last = size() - 1;
         rows_in_place().rotate_back(index, last);
@@ -213,6 +245,7 @@ public:
     /// Removes row i and keeps the order of the others. O(rows behind it).
     void erase(std::size_t i) noexcept {
         CAIRN_ASSERT(i < size(), "the erased row is inside the table");
+        [[maybe_unused]] const auto change = begin_change();
         rows_in_place().destroy(i);
         m_.move_rows(desc(), i, i + 1, size() - i - 1);
         m_.forget_rows_from(desc(), size() - 1);
@@ -222,11 +255,13 @@ public:
     /// Invalidates: the last row is row i afterwards.
     void swap_erase(std::size_t i) noexcept {
         CAIRN_ASSERT(i < size(), "the erased row is inside the table");
+        [[maybe_unused]] const auto change = begin_change();
         bring(i, size() - 1);
         shrink_by_one();
     }
     void pop_back() noexcept {
         CAIRN_ASSERT(!empty(), "a row is removed from a table that has one");
+        [[maybe_unused]] const auto change = begin_change();
         shrink_by_one();
     }
 
@@ -235,6 +270,7 @@ public:
     void swap_rows(std::size_t a, std::size_t b) noexcept {
         CAIRN_ASSERT(a < size() && b < size(), "rows are exchanged inside the table");
         if (a == b) { return; }
+        [[maybe_unused]] const auto change = begin_change();
         rows_in_place().swap(a, b);
         if (m_.followers != nullptr) { m_.tell_swapped(a, b); }
     }
@@ -258,6 +294,7 @@ public:
         requires std::is_trivially_copyable_v<Row>
     {
         if (!reserve(rows)) { return false; }
+        m_.mark.expect_free(this, type_name);
         const std::size_t old = size();
         if (detail::poison_is_seen()) { m_.watch(desc(), rows); }
         m_.size = rows;
@@ -300,6 +337,7 @@ public:
     template <class OtherLayout>
     [[nodiscard]] bool copy_from(const table<Row, OtherLayout>& other) {
         if (static_cast<const void*>(&other) == this) { return true; }
+        [[maybe_unused]] const auto loop = other.rows_memory().mark.visit(&other, type_name);
         if (!reserve(other.size())) { return false; }
         clear();
         for (std::size_t i = 0; i < other.size(); ++i) {
@@ -337,30 +375,34 @@ public:
     }
     template <class F>
     void for_each(F f) {
-        [[maybe_unused]] const detail::unchanged_rows guard{m_};
+        [[maybe_unused]] const auto loop = begin_loop();
         view().for_each(std::move(f));
     }
     template <class F>
     void for_each(F f) const {
+        [[maybe_unused]] const auto loop = begin_loop();
         view().for_each(std::move(f));
     }
     template <auto... Members, class F>
     void each(F f) {
-        [[maybe_unused]] const detail::unchanged_rows guard{m_};
+        [[maybe_unused]] const auto loop = begin_loop();
         view().template each<Members...>(std::move(f));
     }
     template <auto... Members, class F>
     void each(F f) const {
+        [[maybe_unused]] const auto loop = begin_loop();
         view().template each<Members...>(std::move(f));
     }
     [[nodiscard]] auto batches(std::size_t rows) noexcept { return view().batches(rows); }
     [[nodiscard]] auto batches(std::size_t rows) const noexcept { return view().batches(rows); }
     template <class F>
     void for_each_batch(std::size_t rows, F f) {
+        [[maybe_unused]] const auto loop = begin_loop();
         view().for_each_batch(rows, std::move(f));
     }
     template <class F>
     void for_each_batch(std::size_t rows, F f) const {
+        [[maybe_unused]] const auto loop = begin_loop();
         view().for_each_batch(rows, std::move(f));
     }
 
@@ -392,6 +434,7 @@ public:
     [[nodiscard]] bool permute(std::span<std::uint32_t> order) {
         CAIRN_ASSERT(order.size() == size() && detail::names_each_once(order.data(), size()),
                      "a permutation names every row once");
+        [[maybe_unused]] const auto change = begin_change();
         return m_.permute(desc(), order.data());
     }
 
@@ -400,6 +443,7 @@ public:
 
     /// For columns that follow this table: attached_column.hpp.
     [[nodiscard]] detail::table_memory& rows_memory() noexcept { return m_; }
+    [[nodiscard]] const detail::table_memory& rows_memory() const noexcept { return m_; }
 
     /// Checks the invariants; a broken one stops a checked build.
     void validate() const noexcept {
@@ -413,6 +457,23 @@ public:
 
 private:
     using cells = detail::table_cells<Row, Layout>;
+
+    static constexpr const char* type_name = "table";
+    [[nodiscard]] auto begin_change() noexcept { return m_.mark.begin(this, type_name); }
+    [[nodiscard]] auto begin_loop() const noexcept { return m_.mark.visit(this, type_name); }
+    [[CAIRN_FORCE_INLINE]] void expect_no_holes() const noexcept {
+        if constexpr (!std::is_trivially_copyable_v<Row>) {
+            m_.mark.expect_no_holes(this, type_name);
+        }
+    }
+    /// No function of the user runs where fields are only bytes: the mark is not set then.
+    [[nodiscard, CAIRN_FORCE_INLINE]] auto begin_building() noexcept {
+        if constexpr (std::is_trivially_copyable_v<Row>) {
+            return 0;
+        } else {
+            return m_.mark.begin_building(this, type_name);
+        }
+    }
 
     [[nodiscard]] static constexpr const detail::layout_desc& desc() noexcept {
         return layout::desc;
@@ -438,9 +499,10 @@ private:
             } asked{*this, pred, follow};
             const auto ask = [](void* at, std::size_t first, std::size_t count, bool* is_removed) {
                 const question& asking = *static_cast<question*>(at);
-                [[maybe_unused]] const detail::unchanged_rows guard{asking.rows.m_};
+                asking.rows.m_.mark.set_holes(false);
                 asking.rows.view().subview(first, count).ask(asking.pred, is_removed);
                 asking.follow(first, is_removed, count);
+                asking.rows.m_.mark.set_holes(true);
             };
             void (*keep)(void*, std::size_t, std::size_t, const std::uint8_t*, std::size_t) =
                 nullptr;
@@ -453,6 +515,7 @@ private:
                     }
                 };
             }
+            [[maybe_unused]] const auto change = begin_change();
             (m_.*remove)(desc(), {&asked, ask, keep});
         }
         return before - size();
@@ -469,6 +532,7 @@ private:
     }
     void truncate(std::size_t rows) noexcept {
         if (rows == m_.size) { return; }
+        [[maybe_unused]] const auto change = begin_change();
         if constexpr (!std::is_trivially_destructible_v<Row>) {
             m_.destroy_rows(desc(), rows, m_.size - rows);
         }
@@ -476,9 +540,8 @@ private:
     }
     template <class FindOrder>
     [[nodiscard]] bool sorted(FindOrder find_order) {
+        [[maybe_unused]] const auto change = begin_change();
         return detail::sort_rows(size(), upstream(), find_order, 0, [this](auto order, void*) {
-            CAIRN_ASSERT(order.size() == size(),
-                         "a comparison of rows does not add or remove rows");
             return m_.permute(desc(), order.data());
         });
     }
@@ -491,6 +554,8 @@ private:
 template <class Row, class A, class B>
     requires std::equality_comparable<Row>
 [[nodiscard]] bool operator==(const table<Row, A>& a, const table<Row, B>& b) {
+    [[maybe_unused]] const auto loop_a = a.rows_memory().mark.visit(&a, "table");
+    [[maybe_unused]] const auto loop_b = b.rows_memory().mark.visit(&b, "table");
     bool are_equal = a.size() == b.size();
     for (std::size_t i = 0; are_equal && i < a.size(); ++i) {
         const Row& one = a[i];

@@ -162,8 +162,13 @@ void pool::deallocate_checked(void* p, std::size_t size, alignment align, call_s
     deallocate_checked(p, from);
 }
 
-void pool::check_destroyed(const void* p, call_site from) noexcept {
+void pool::begin_destruction(const void* p, call_site from) noexcept {
     (void)pool_checks::expect_live(*this, p, from);
+    if (bool* const live = pool_checks::live_of(*this, p)) { *live = false; }
+}
+
+void pool::end_destruction(const void* p) noexcept {
+    if (bool* const live = pool_checks::live_of(*this, p)) { *live = true; }
 }
 
 #endif

@@ -260,13 +260,17 @@ void stable_slots::finish(std::uint32_t index) noexcept {
 
 std::uint64_t stable_slots::hide_word(std::size_t p, std::uint32_t w) noexcept {
     stable_chunk& state = *table()[p].state;
-    const std::uint64_t hidden = state.objects_in(rules_, w);
-    const auto number = static_cast<std::uint32_t>(std::popcount(hidden));
+    std::uint64_t hidden = state.objects_in(rules_, w);
     std::uint32_t* const lives = state.lives(rules_) + w * 64;
     for (std::uint64_t bits = hidden; bits != 0; bits &= bits - 1) {
         std::uint32_t& life = lives[std::countr_zero(bits)];
-        life = next_life(life);
+        if ((life & stable_chunk::vacant) != 0) {  // it begins or ends now, and calls clear()
+            hidden &= ~(bits & (~bits + 1));
+        } else {
+            life = next_life(life);
+        }
     }
+    const auto number = static_cast<std::uint32_t>(std::popcount(hidden));
     state.live()[w] &= ~hidden;
     if (state.live()[w] == 0) { state.used &= ~slot_bit(w); }
     state.blocked(rules_)[w] |= hidden;

@@ -29,7 +29,7 @@ struct turret {
     handle<turret> child;
 };
 
-constexpr const char* stays_unchanged = "a slot map is not changed by";
+constexpr const char* stays_unchanged = "a container is not changed by";
 
 }  // namespace
 

@@ -17,6 +17,7 @@ namespace cairn { inline namespace CAIRN_FLAVOUR {
 template <class T, class Hooks, hook_rules Rules>
 bool object_pool<T, Hooks, Rules>::prewarm(std::size_t count, std::size_t thread_count) {
     if (count <= slots_.idle_count_) { return true; }
+    if (idle_count_min_ == none_to_acquire) { return false; }
     if (count - slots_.idle_count_ > options_.object_count_max - built_count_ ||
         !slots_.can_ever_hold(built_count_ + (count - slots_.idle_count_))) {
         return false;
@@ -41,7 +42,11 @@ bool object_pool<T, Hooks, Rules>::prewarm(std::size_t count, std::size_t thread
         const std::size_t batch = missing < slots_.fresh_count_ ? missing : slots_.fresh_count_;
         slots_.fresh_ += batch * slot_size;
         slots_.fresh_count_ -= batch;
+        // A constructor that acquires on another thread is refused: the stack is this thread's.
+        const std::size_t idle_min = idle_count_min_;
+        if (thread_count > 1) { idle_count_min_ = none_to_acquire; }
         const detail::rollback collected{[&]() noexcept {  // always: what was built stays
+            idle_count_min_ = idle_min;
             for (std::size_t i = 0; i < batch; ++i) {
                 void* const slot = job.first + i * slot_size;
                 state_of(slot).tag != 0 ? add_idle(slot) : slots_.give_vacant(slot);

@@ -63,6 +63,7 @@ class typed_rows : public slot_rows<typed_rows_parts<T>, polymorphic_policy<Base
     using core::rows_;
 
 public:
+    using core::begin_loop;
     using core::core;
     using typename core::handle_type;
 
@@ -70,10 +71,12 @@ public:
     [[nodiscard]] std::span<const T> values() const noexcept { return rows_.values(); }
 
     [[nodiscard]] base_rows<Base> rows() noexcept {
+        core::expect_whole();
         return {rows_.empty() ? nullptr : static_cast<Base*>(rows_.data()), sizeof(T), rows_.size(),
                 core::handles().data()};
     }
     [[nodiscard]] base_rows<const Base> rows() const noexcept {
+        core::expect_whole();
         return {rows_.empty() ? nullptr : static_cast<const Base*>(rows_.data()), sizeof(T),
                 rows_.size(), core::handles().data()};
     }

@@ -103,6 +103,8 @@ public:
     using handle_type = polymorphic_handle<Base>;
 
     [[nodiscard]] virtual base_rows<Base> rows() noexcept = 0;
+    /// Checked builds: a loop over the rows, until the scope ends.
+    [[nodiscard]] virtual callback_mark::loop begin_loop() const noexcept = 0;
     [[nodiscard]] base_rows<const Base> rows() const noexcept {
         const base_rows<Base> r = const_cast<any_rows*>(this)->rows();
         return {r.first, r.stride, r.count, r.handles};
@@ -164,6 +166,7 @@ public:
     using any_rows<Base>::rows;
     using any_rows<Base>::find;
     base_rows<Base> rows() noexcept override { return typed.rows(); }
+    callback_mark::loop begin_loop() const noexcept override { return typed.begin_loop(); }
     Base* find(handle_type h) noexcept override { return typed.find(h); }
     handle_fault fault_of(handle_type h) const noexcept override { return typed.fault_of(h); }
     [[noreturn]] void refuse(handle_type h, const void* store, call_site from) const override {

@@ -38,6 +38,7 @@
 #include <cairn/core/alignment.hpp>
 #include <cairn/core/allocator_ref.hpp>
 #include <cairn/core/assert.hpp>
+#include <cairn/core/inside/callback_mark.hpp>
 #include <cairn/core/poison.hpp>
 #include <cairn/os/page_memory.hpp>
 #include <cairn/os/system_allocator.hpp>
@@ -280,17 +281,7 @@ struct table_memory {
     bool is_reserved = false;  // the block is address space
     page_options how;          // the pages of reserved addresses
     table_follower* followers = nullptr;
-};
-
-/// Stops a checked build when a function of the user, called while this lives, changes the table.
-struct unchanged_rows {
-    const table_memory& rows;
-    const std::byte* base = rows.base;
-    std::size_t size = rows.size;
-    ~unchanged_rows() {
-        CAIRN_ASSERT(rows.base == base && rows.size == size,
-                     "a function that is called for rows of a table does not add or remove rows");
-    }
+    [[CAIRN_NO_UNIQUE_ADDRESS]] callback_mark mark;  // a change or a loop of the table
 };
 
 [[nodiscard]] constexpr std::size_t padded_rows(const layout_desc& desc,

@@ -1,0 +1,160 @@
+// cairn/core/inside/callback_mark.hpp - a container calls functions of the user, which may come
+// back and change it.
+//
+//      word:   | loops     | holes | building | gap | changes     |      in checked builds only
+//               31      16      15       14     13   12          0
+//
+//      changes   destructors, moves, predicates or orders that run now: nothing else changes, no
+//                loop begins
+//      building  a constructor runs, and the object is not there yet: nothing else changes
+//      holes     erase_if moves rows: no row is read, and no handle is looked up
+//      gap       erase_if asks, with erased rows below size(): no row is read by its number
+//      loops     visitors of for_each that run now: nothing changes
+//
+//      [[maybe_unused]] const auto change = mark_.begin(this, "packed_array");
+//
+// Checked builds stop before the forbidden change happens. A scope ends by an exception, too.
+//
+// Cost: a load, a compare and two stores a change; two atomic additions a loop, because several
+//       threads may read a container at once. Unchecked builds: nothing, not even a byte.
+#pragma once
+
+#include <cstdint>
+
+#include <cairn/core/assert.hpp>
+#include <cairn/core/inside/atomic.hpp>
+
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
+
+class callback_mark {
+public:
+    constexpr callback_mark() noexcept = default;
+    callback_mark(const callback_mark&) = delete;
+    callback_mark& operator=(const callback_mark&) = delete;
+
+#if CAIRN_ASSERTS
+    /// Of a container that is moved from, which is a change of it.
+    callback_mark(callback_mark&& from) noexcept { from.expect_free(&from, "container"); }
+
+    class change {
+    public:
+        explicit change(callback_mark& mark, std::uint32_t added) noexcept
+            : mark_{mark}, before_{mark.word()} {
+            mark_.word_.store(before_ + added, memory_order::relaxed);
+        }
+        change(const change&) = delete;
+        ~change() { mark_.word_.store(before_, memory_order::relaxed); }
+
+    private:
+        callback_mark& mark_;
+        std::uint32_t before_;
+    };
+    class loop {
+    public:
+        explicit loop(const callback_mark& mark) noexcept : mark_{mark} {
+            mark_.word_.fetch_add(one_loop, memory_order::relaxed);
+        }
+        loop(const loop&) = delete;
+        ~loop() { mark_.word_.fetch_sub(one_loop, memory_order::relaxed); }
+
+    private:
+        const callback_mark& mark_;
+    };
+
+    /// `container` changes, and calls functions of the user, until the scope ends.
+    [[nodiscard, CAIRN_FORCE_INLINE]] change begin(const void* container,
+                                                   const char* type) noexcept {
+        expect_free(container, type);
+        return change{*this, one_change};
+    }
+    /// The same for an object that a loop does not meet yet.
+    [[nodiscard, CAIRN_FORCE_INLINE]] change begin_building(const void* container,
+                                                            const char* type) noexcept {
+        expect_free(container, type);
+        return change{*this, building};
+    }
+    /// While the container changes: whether it has rows that were erased.
+    [[CAIRN_FORCE_INLINE]] void set_holes(bool has) noexcept { set(holes, has); }
+    [[CAIRN_FORCE_INLINE]] void set_gap(bool has) noexcept { set(gap, has); }
+    /// A row of `container` is read.
+    [[CAIRN_FORCE_INLINE]] void expect_no_holes([[maybe_unused]] const void* container,
+                                                [[maybe_unused]] const char* type) const noexcept {
+        CAIRN_ASSERT((word() & holes) == 0,
+                     "a destructor or move that erase_if calls reads no row: rows move",
+                     {.object = container, .type = type});
+    }
+    /// The same, by the number of the row.
+    [[CAIRN_FORCE_INLINE]] void expect_no_gap([[maybe_unused]] const void* container,
+                                              [[maybe_unused]] const char* type) const noexcept {
+        CAIRN_ASSERT((word() & (holes | gap)) == 0,
+                     "a function that erase_if calls reads no other row: rows were erased",
+                     {.object = container, .type = type});
+    }
+    /// An object of a container that allows changes meanwhile begins or ends.
+    [[nodiscard, CAIRN_FORCE_INLINE]] change begin_object() noexcept {
+        return change{*this, one_change};
+    }
+    /// `container` calls a function of the user for each object until the scope ends.
+    [[nodiscard]] loop visit(const void* container, const char* type) const noexcept {
+        expect_whole(container, type);
+        return loop{*this};
+    }
+    /// A loop over `container` begins: no object begins, moves or ends.
+    [[CAIRN_FORCE_INLINE]] void expect_whole([[maybe_unused]] const void* container,
+                                             [[maybe_unused]] const char* type) const noexcept {
+        CAIRN_ASSERT((word() & (one_loop - 1) & ~building) == 0,
+                     "no loop begins while a container changes: a destructor, move, predicate or "
+                     "order would meet objects that are not whole",
+                     {.object = container, .type = type});
+    }
+    /// `container` may change: nothing is under way.
+    [[CAIRN_FORCE_INLINE]] void expect_free([[maybe_unused]] const void* container,
+                                            [[maybe_unused]] const char* type) const noexcept {
+        CAIRN_ASSERT(word() == 0,
+                     "a container is not changed by a function that it calls: a constructor, "
+                     "destructor, move, predicate, order or visitor",
+                     {.object = container, .type = type});
+    }
+
+private:
+    static constexpr std::uint32_t one_change = 1;
+    static constexpr std::uint32_t gap = 0x2000;
+    static constexpr std::uint32_t building = 0x4000;
+    static constexpr std::uint32_t holes = 0x8000;
+    static constexpr std::uint32_t one_loop = 0x1'0000;
+
+    [[CAIRN_FORCE_INLINE]] void set(std::uint32_t bit, bool is) noexcept {
+        word_.store((word() & ~bit) | (is ? bit : 0), memory_order::relaxed);
+    }
+    [[nodiscard]] std::uint32_t word() const noexcept { return word_.load(memory_order::relaxed); }
+
+    mutable atomic<std::uint32_t> word_{0};
+#else
+    constexpr callback_mark(callback_mark&&) noexcept {}
+
+    struct change {};
+    struct loop {};
+    [[nodiscard, CAIRN_FORCE_INLINE]] static constexpr change begin(const void*,
+                                                                    const char*) noexcept {
+        return {};
+    }
+    [[nodiscard, CAIRN_FORCE_INLINE]] static constexpr change begin_object() noexcept { return {}; }
+    [[nodiscard, CAIRN_FORCE_INLINE]] static constexpr loop visit(const void*,
+                                                                  const char*) noexcept {
+        return {};
+    }
+    [[nodiscard, CAIRN_FORCE_INLINE]] static constexpr change begin_building(const void*,
+                                                                             const char*) noexcept {
+        return {};
+    }
+    [[CAIRN_FORCE_INLINE]] static constexpr void set_holes(bool) noexcept {}
+    [[CAIRN_FORCE_INLINE]] static constexpr void set_gap(bool) noexcept {}
+    [[CAIRN_FORCE_INLINE]] static constexpr void expect_no_gap(const void*, const char*) noexcept {}
+    [[CAIRN_FORCE_INLINE]] static constexpr void expect_no_holes(const void*,
+                                                                 const char*) noexcept {}
+    [[CAIRN_FORCE_INLINE]] static constexpr void expect_whole(const void*, const char*) noexcept {}
+    [[CAIRN_FORCE_INLINE]] static constexpr void expect_free(const void*, const char*) noexcept {}
+#endif
+};
+
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail

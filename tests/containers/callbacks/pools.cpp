@@ -1,0 +1,344 @@
+// Pools, strings and owners: object_pool, concurrent_object_pool, pool_of, string_pool,
+// deferred_store, destruction_queue. (A message_queue holds bytes: no function of theirs is called.)
+#include <cairn/alloc/pool_of.hpp>
+#include <cairn/containers/concurrent_object_pool.hpp>
+#include <cairn/containers/object_pool.hpp>
+#include <cairn/containers/slot_map.hpp>
+#include <cairn/containers/stable_slot_map.hpp>
+#include <cairn/containers/string_pool.hpp>
+#include <cairn/os/system_allocator.hpp>
+#include <cairn/owners/deferred_store.hpp>
+#include <cairn/owners/destruction_queue.hpp>
+
+#include <iterator>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "script.hpp"
+
+namespace {
+
+using namespace cairn;
+using namespace callback_tests;
+
+/// Why a World calls a function of the user, and what that function does.
+template <class World>
+struct caller {
+    const char* name;
+    call function;
+    void (*run)(World&);
+};
+template <class World>
+struct deed {
+    const char* name;
+    void (*run)(World&);
+};
+
+/// Every cause with every act. works(cause, act): names of both.
+template <class World, std::size_t Causes, std::size_t Acts, class Works>
+void expect_table(const char* name, const caller<World> (&causes)[Causes],
+                  const deed<World> (&acts)[Acts], Works works) {
+    for (const caller<World>& why : causes) {
+        for (const deed<World>& what : acts) {
+            expect(name, why.name, what.name, works(std::string_view{why.name}, what.name), [&] {
+                {
+                    World world;
+                    const auto once = [&] { what.run(world); };
+                    const script told{why.function, once};
+                    why.run(world);
+                    check(told.has_run(), "the function was called");
+                    world.expect_whole();
+                }
+                check(probe::alive == 0, "every object was destroyed");
+            });
+        }
+    }
+}
+
+// ---- pools whose objects stay built
+
+struct pooled : probe {
+    pooled() : probe{1} {}
+};
+
+template <class Pool>
+struct objects {
+    objects() {
+        check(pool->prewarm(3), "memory");
+        other = pool->acquire_raw();
+        check(other != nullptr, "memory");
+    }
+    ~objects() {
+        if (pool) { give_all(); }
+    }
+    void expect_whole() {
+        if (pool) { pool->validate(); }
+    }
+    void take() {
+        if (pooled* const object = pool->acquire_raw()) { taken[count++] = object; }
+    }
+    void give_other() {
+        if (other != nullptr) { pool->release(std::exchange(other, nullptr)); }
+    }
+    void give_all() {
+        give_other();
+        while (count != 0) { pool->release(taken[--count]); }
+    }
+    void give_own() {
+        auto* const own =
+            static_cast<pooled*>(static_cast<probe*>(const_cast<void*>(script::object)));
+        if (own == other) { other = nullptr; }
+        pool->release(own);
+    }
+
+    std::optional<Pool> pool{std::in_place};
+    pooled* other = nullptr;
+    pooled* taken[64]{};
+    std::size_t count = 0;
+};
+
+template <class Pool>
+struct tables_of_objects {
+    using world = objects<Pool>;
+    static constexpr caller<world> causes[] = {
+        {"build", call::constructor,
+         [](world& w) {
+             for (int i = 0; i < 4; ++i) { w.take(); }
+         }},
+        {"prewarm", call::constructor, [](world& w) { check(w.pool->prewarm(20), "memory"); }},
+        {"acquire", call::acquired, [](world& w) { w.take(); }},
+        {"release", call::released, [](world& w) { w.give_other(); }},
+        {"end", call::destructor,
+         [](world& w) {
+             w.give_all();
+             w.pool.reset();
+         }},
+    };
+    static constexpr deed<world> acts[] = {
+        {"acquires another",
+         [](world& w) {
+             // An empty lease while the pool ends; else it comes back at once.
+             if (pooled* const object = w.pool->acquire_raw()) { w.pool->release(object); }
+         }},
+        {"releases another", [](world& w) { w.give_other(); }},
+        {"releases its own object", [](world& w) { w.give_own(); }},
+        {"prewarms", [](world& w) { (void)w.pool->prewarm(30); }},
+    };
+};
+bool is_not_its_own(std::string_view, std::string_view what) {
+    return what != "releases its own object";
+}
+
+TEST(callbacks, of_an_object_pool) {
+    using pool = object_pool<pooled>;
+    using tables = tables_of_objects<pool>;
+    using world = objects<pool>;
+    expect_table("object_pool", tables::causes, tables::acts, is_not_its_own);
+    const caller<world> visitor[] = {
+        {"for_each", call::visitor, [](world& w) {
+             w.pool->for_each([](pooled& object) { script::called(call::visitor, &object); });
+         }}};
+    const caller<world> trim[] = {
+        {"trim", call::destructor, [](world& w) { (void)w.pool->trim(0); }}};
+    const deed<world> more[] = {
+        {"trims", [](world& w) { (void)w.pool->trim(0); }},
+        {"reserves", [](world& w) { check(w.pool->reserve(500), "memory"); }},
+        {"loops",
+         [](world& w) { w.pool->for_each([](pooled& o) { check(o.is_whole(), "whole"); }); }},
+    };
+    expect_table("object_pool", visitor, tables::acts, [](auto...) { return true; });
+    expect_table("object_pool", trim, tables::acts, is_not_its_own);
+    const auto keeps_blocks = [](std::string_view why, std::string_view what) {
+        return !(why == "for_each" && what == "trims");
+    };
+    expect_table("object_pool", tables::causes, more, keeps_blocks);
+    expect_table("object_pool", visitor, more, keeps_blocks);
+    expect_table("object_pool", trim, more, keeps_blocks);
+}
+
+TEST(callbacks, of_a_concurrent_object_pool) {
+    using tables = tables_of_objects<concurrent_object_pool<pooled>>;
+    expect_table("concurrent_object_pool", tables::causes, tables::acts, is_not_its_own);
+}
+
+/// Constructors that threads of prewarm() run.
+struct eager : probe {
+    static inline object_pool<eager>* pool = nullptr;
+    eager() : probe{1} {
+        if (pool != nullptr) { check(pool->acquire_raw() == nullptr, "acquire() is refused"); }
+    }
+};
+TEST(callbacks, a_constructor_on_a_thread_of_prewarm_acquires_nothing) {
+    object_pool<eager> pool;
+    eager::pool = &pool;
+    EXPECT_TRUE(pool.prewarm(8, 2));
+    eager::pool = nullptr;
+    EXPECT_TRUE(pool.acquire());
+    pool.validate();
+}
+
+// ---- pool_of
+
+struct nodes {
+    nodes() {
+        for (probe*& p : all) { p = pool.make(1); }
+    }
+    ~nodes() { pool.destroy_all(); }
+    void expect_whole() { pool.validate(); }
+    probe* own() { return static_cast<probe*>(const_cast<void*>(script::object)); }
+    void drop(int i) { pool.destroy(std::exchange(all[i], nullptr)); }
+
+    pool_of<probe> pool;
+    probe* all[4];
+};
+
+TEST(callbacks, of_a_pool_of) {
+    constexpr caller<nodes> causes[] = {
+        {"make", call::constructor, [](nodes& w) { (void)w.pool.make(2); }},
+        {"destroy", call::destructor, [](nodes& w) { w.drop(0); }},
+        {"destroy_all", call::destructor, [](nodes& w) { w.pool.destroy_all(); }},
+        {"for_each", call::visitor,
+         [](nodes& w) {
+             w.pool.for_each([](probe& object) { script::called(call::visitor, &object); });
+         }},
+    };
+    constexpr deed<nodes> acts[] = {
+        {"makes another", [](nodes& w) { (void)w.pool.make(3); }},
+        {"destroys another", [](nodes& w) { w.drop(2); }},
+        {"destroys all", [](nodes& w) { w.pool.destroy_all(); }},
+        {"loops", [](nodes& w) { w.pool.for_each([](probe&) {}); }},
+        {"trims", [](nodes& w) { (void)w.pool.trim(); }},
+        {"resets", [](nodes& w) { w.pool.reset(); }},
+    };
+    expect_table("pool_of", causes, acts, [](std::string_view why, std::string_view what) {
+        if (what == "makes another") { return why == "make" || why == "destroy"; }
+        if (what == "destroys another") { return why != "for_each"; }
+        return false;
+    });
+    constexpr deed<nodes> own[] = {{"destroys its own", [](nodes& w) {
+                                        for (probe*& p : w.all) {
+                                            if (p == w.own()) { p = nullptr; }
+                                        }
+                                        w.pool.destroy(w.own());
+                                    }}};
+    constexpr caller<nodes> ends[] = {causes[1], causes[2], causes[3]};
+    expect_table("pool_of", ends, own,
+                 [](std::string_view why, std::string_view) { return why != "destroy"; });
+}
+
+// ---- string_pool
+
+struct names {
+    names() {
+        check(pool.reserve(14), "memory");
+        for (const char* name : {"one", "two", "three"}) { (void)pool.intern(name); }
+    }
+    void expect_whole() { pool.validate(); }
+    string_pool pool;
+};
+
+TEST(callbacks, of_a_string_pool) {
+    constexpr caller<names> causes[] = {
+        {"for_each", call::visitor, [](names& w) {
+             w.pool.for_each([](std::string_view) { script::called(call::visitor); });
+         }}};
+    constexpr deed<names> acts[] = {
+        {"looks up", [](names& w) { check(w.pool.find("two") == "two", "there"); }},
+        {"loops", [](names& w) { w.pool.for_each([](std::string_view) {}); }},
+        {"interns", [](names& w) { check(w.pool.intern("four") == "four", "memory"); }},
+        {"grows", [](names& w) { check(w.pool.reserve(1000), "memory"); }},
+        {"clears", [](names& w) { w.pool.clear(); }},
+        {"moves it away", [](names& w) { string_pool away{std::move(w.pool)}; }},
+        {"assigns to it", [](names& w) { w.pool = string_pool{}; }},
+    };
+    expect_table("string_pool", causes, acts, [](std::string_view, std::string_view what) {
+        return what == "looks up" || what == "loops" || what == "interns";
+    });
+}
+
+// ---- owners
+
+template <class Map>
+struct owned {
+    owned() {
+        check(store->reserve(16), "memory");
+        for (auto& h : all) { h = store->emplace(1); }
+    }
+    void expect_whole() {
+        if (store) { store->objects().validate(); }
+    }
+    std::optional<deferred_store<Map>> store{std::in_place};
+    typename Map::handle_type all[4];
+};
+template <class Map, class Works>
+void expect_owner_table(const char* name, Works works) {
+    using world = owned<Map>;
+    constexpr caller<world> causes[] = {
+        {"make", call::constructor,
+         [](world& w) { check(static_cast<bool>(w.store->emplace(2)), "memory"); }},
+        {"erase", call::destructor, [](world& w) { w.store->erase(w.all[0]); }},
+        {"end", call::destructor, [](world& w) { w.store.reset(); }},
+    };
+    constexpr deed<world> acts[] = {
+        {"looks up", [](world& w) { (void)w.store->find(w.all[1]); }},
+        {"makes another",
+         [](world& w) { check(static_cast<bool>(w.store->emplace(3)), "memory"); }},
+        {"erases another", [](world& w) { w.store->erase(w.all[2]); }},
+        {"erases its own", [](world& w) { w.store->erase(w.all[0]); }},
+        {"collects", [](world& w) { w.store->collect(); }},
+        {"loops", [](world& w) { w.store->objects().for_each([](auto&) {}); }},
+    };
+    expect_table(name, causes, acts, works);
+}
+
+TEST(callbacks, of_a_deferred_store) {
+    expect_owner_table<stable_slot_map<probe>>(
+        "deferred_store of a stable_slot_map",
+        [](std::string_view, std::string_view what) { return what != "loops"; });
+    expect_owner_table<slot_map<probe>>(
+        "deferred_store of a slot_map", [](std::string_view why, std::string_view what) {
+            // A constructor may not change the map; a destructor only lists what ends.
+            if (what == "erases another" || what == "erases its own") { return why != "make"; }
+            if (what == "loops") { return why == "make"; }
+            return what == "looks up" || what == "collects";
+        });
+}
+
+struct queued {
+    queued() {
+        for (probe*& p : all) { p = queue.make(1); }
+    }
+    ~queued() {
+        for (probe* p : all) {
+            if (p != nullptr) { destruction_queue<probe>::end(*p); }
+        }
+    }
+    void end(int i) { destruction_queue<probe>::end(*std::exchange(all[i], nullptr)); }
+    void expect_whole() {
+        (void)queue.collect();
+        check(queue.empty(), "what ended is destroyed");
+    }
+    destruction_queue<probe> queue{system_memory()};
+    probe* all[4];
+};
+
+TEST(callbacks, of_a_destruction_queue) {
+    constexpr caller<queued> causes[] = {
+        {"make", call::constructor,
+         [](queued& w) { destruction_queue<probe>::end(*w.queue.make(2)); }},
+        {"collect", call::destructor,
+         [](queued& w) {
+             w.end(0);
+             (void)w.queue.collect();
+         }},
+    };
+    constexpr deed<queued> acts[] = {
+        {"makes another", [](queued& w) { destruction_queue<probe>::end(*w.queue.make(3)); }},
+        {"ends another", [](queued& w) { w.end(1); }},
+        {"collects", [](queued& w) { (void)w.queue.collect(); }},
+    };
+    expect_table("destruction_queue", causes, acts, [](auto...) { return true; });
+}
+
+}  // namespace

@@ -1,0 +1,510 @@
+// Containers whose objects move: packed_array, table, slot_map, slot_table, polymorphic_store; and
+// stable_slot_map beside them.
+#include <cairn/containers/packed_array.hpp>
+#include <cairn/containers/polymorphic_store.hpp>
+#include <cairn/containers/slot_map.hpp>
+#include <cairn/containers/slot_table.hpp>
+#include <cairn/containers/stable_slot_map.hpp>
+#include <cairn/containers/table.hpp>
+#include <cairn/storage/clone.hpp>
+
+#include <memory>
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+#include "script.hpp"
+
+namespace {
+
+using namespace cairn;
+using namespace callback_tests;
+
+struct row {
+    probe object;
+    int number;
+    friend bool operator==(const row& a, const row& b) { return a.object == b.object; }
+};
+struct thing : probe {
+    using probe::probe;
+};
+struct other_thing : probe {
+    using probe::probe;
+};
+
+/// Why a container calls.
+enum class cause {
+    emplace,
+    grow,
+    emplace_with,
+    fulfil,
+    clone,
+    compare,
+    reserve,
+    shrink,
+    erase,
+    erase_if,
+    swap_erase_if,
+    clear,
+    collect,
+    sort,
+    swap_rows,
+    for_each,
+    end,
+    assign
+};
+/// What the function that is called does.
+enum class act {
+    find,
+    loop,
+    range_for,
+    insert,
+    promise,
+    erase,
+    erase_next,
+    clear,
+    reserve,
+    shrink,
+    sort,
+    swap_rows,
+    move,
+    assign
+};
+
+constexpr const char* names_of_causes[] = {"emplace",       "emplace that grows",
+                                           "emplace_with",  "fulfil",
+                                           "clone",         "==",
+                                           "reserve",       "shrink_to_fit",
+                                           "erase",         "erase_if",
+                                           "swap_erase_if", "clear",
+                                           "collect",       "sort",
+                                           "swap_rows",     "for_each",
+                                           "end",           "move assignment"};
+constexpr const char* names_of_acts[] = {"looks up",
+                                         "loops (for_each)",
+                                         "loops (range-for)",
+                                         "inserts",
+                                         "promises a handle",
+                                         "erases",
+                                         "erases the next",
+                                         "clears",
+                                         "reserves",
+                                         "shrinks",
+                                         "sorts",
+                                         "swaps rows",
+                                         "moves it away",
+                                         "assigns to it"};
+
+template <class C>
+inline constexpr bool has_handles = requires { typename C::handle_type; };
+template <class C>
+inline constexpr bool is_table_like =
+    requires { requires std::is_same_v<typename C::value_type, row>; };
+template <class C>
+inline constexpr bool is_polymorphic = requires(C& c) { c.template emplace<thing>(1); };
+template <class C>
+inline constexpr bool is_stable = requires { C::slots_per_chunk; };
+
+/// The same words for all containers. Objects 1 to 4 are there, and room for more.
+template <class C>
+class subject {
+public:
+    subject() {
+        check(room(8), "room for eight");
+        for (int i = 1; i <= 4; ++i) { insert(i); }
+        if constexpr (has_handles<C>) {
+            if constexpr (requires { c->promise_handle(); }) { promised = c->promise_handle(); }
+            if constexpr (requires { c->retire(h[0], 1); }) {
+                insert(5);
+                check(c->retire(h[4], 1), "retired");
+            }
+        }
+    }
+    ~subject() {
+        c.reset();
+        check(probe::alive == 0, "every object was destroyed");
+    }
+
+    bool room(std::size_t n) {
+        if constexpr (is_polymorphic<C>) {
+            return c->template reserve<thing>(n);
+        } else {
+            return c->reserve(n);
+        }
+    }
+    void insert(int value) {
+        if constexpr (is_polymorphic<C>) {
+            keep(c->template emplace<thing>(value));
+        } else if constexpr (has_handles<C> && is_table_like<C>) {
+            keep(c->emplace(value, value));
+        } else if constexpr (is_table_like<C>) {
+            check(c->emplace_back(value, value), "memory");
+        } else if constexpr (has_handles<C>) {
+            keep(c->emplace(value));
+        } else {
+            check(c->emplace_back(value), "memory");
+        }
+    }
+    template <class Row>
+    static const probe& object_in(Row&& r) {
+        if constexpr (is_table_like<C>) {
+            return get<&row::object>(r);
+        } else {
+            return r;
+        }
+    }
+    /// Object 2 is neither the one that a cause erases, nor the last one.
+    void look_up() {
+        if constexpr (has_handles<C>) {
+            auto found = c->find(h[1]);
+            if (c->size() != 0 && found) { check(value_of(*found) == 2, "a handle finds its own"); }
+        } else if (c->size() > 1) {
+            check(object_in((*c)[1]).is_whole(), "a row is whole");
+        }
+    }
+    template <class Row>
+    static int value_of(Row&& r) {
+        return object_in(r).value;
+    }
+    void loop() {
+        c->for_each([](auto&&... r) { (void)sizeof...(r); });
+    }
+    void range_for() {
+        for (auto&& r : *c) { (void)r; }
+    }
+    void erase(std::size_t n) {
+        if constexpr (has_handles<C>) {
+            c->erase(h[n]);
+        } else {
+            c->swap_erase(n < c->size() ? n : 0);
+        }
+    }
+    bool sort_now() {
+        const auto less = [](const auto& a, const auto& b) {
+            script::called(call::less);
+            return value_of(a) > value_of(b);
+        };
+        if constexpr (is_polymorphic<C>) {
+            return c->template sort<thing>(less);
+        } else if constexpr (requires { c->sort(less); }) {
+            return c->sort(less);
+        }
+        return true;
+    }
+    template <bool IsSwap>
+    void erase_some() {
+        const auto dies = [](auto&& r) {
+            script::called(call::predicate);
+            return value_of(r) == 1;
+        };
+        if constexpr (!IsSwap) {
+            c->erase_if(dies);
+        } else if constexpr (requires { c->swap_erase_if(dies); }) {
+            c->swap_erase_if(dies);
+        }
+    }
+    void run(cause why) {
+        switch (why) {
+            case cause::emplace:
+                return insert(6);
+            case cause::grow:
+                if constexpr (!is_stable<C> && requires { c->capacity(); }) {
+                    while (c->size() < c->capacity()) { insert(6); }
+                    insert(6);
+                }
+                return;
+            case cause::emplace_with:
+                if constexpr (is_polymorphic<C>) {
+                    keep(c->template emplace_with<thing>([](auto) { return thing{6}; }));
+                } else if constexpr (has_handles<C> && !is_table_like<C>) {
+                    keep(c->emplace_with([](auto) { return probe{6}; }));
+                }
+                return;
+            case cause::fulfil:
+                if constexpr (has_handles<C> && is_table_like<C>) {
+                    (void)c->fulfil(promised, 6, 6);
+                } else if constexpr (has_handles<C> && !is_polymorphic<C>) {
+                    (void)c->fulfil(promised, 6);
+                }
+                return;
+            case cause::clone:
+                if constexpr (requires { c->clone(); }) {
+                    check(c->clone().has_value(), "memory");
+                } else {
+                    check(cairn::clone(*c, system_memory()).has_value(), "memory");
+                }
+                return;
+            case cause::compare:
+                if constexpr (requires { *c == *c; }) { check(*c == *c, "equal"); }
+                return;
+            case cause::reserve:
+                return check(room(1000), "memory");
+            case cause::shrink:
+                if constexpr (requires { c->shrink_to_fit(); }) {
+                    check(c->shrink_to_fit(), "memory");
+                }
+                return;
+            case cause::erase:
+                return erase(0);
+            case cause::erase_if:
+                return erase_some<false>();
+            case cause::swap_erase_if:
+                return erase_some<true>();
+            case cause::clear:
+                return c->clear();
+            case cause::collect:
+                if constexpr (requires { c->collect(9); }) { c->collect(9); }
+                return;
+            case cause::sort:
+                return check(sort_now(), "memory");
+            case cause::swap_rows:
+                if constexpr (requires { c->swap_rows(0, 1); }) { c->swap_rows(0, 1); }
+                return;
+            case cause::for_each:
+                return c->for_each([](auto&& r) {
+                    (void)r;
+                    script::called(call::visitor);
+                });
+            case cause::end:
+                return c.reset();
+            case cause::assign:
+                *c = C{};
+                return;
+        }
+    }
+    static constexpr bool can(act what) {
+        switch (what) {
+            case act::promise:
+                return requires(C& a) { a.promise_handle(); };
+            case act::swap_rows:
+                return requires(C& a) { a.swap_rows(0, 1); };
+            case act::sort:
+                return !is_stable<C>;
+            default:
+                return true;
+        }
+    }
+    void do_it(act what) {
+        C* const all = &*c;
+        switch (what) {
+            case act::find:
+                return look_up();
+            case act::loop:
+                return loop();
+            case act::range_for:
+                return range_for();
+            case act::insert:
+                return insert(7);
+            case act::promise:
+                if constexpr (requires { c->promise_handle(); }) { (void)c->promise_handle(); }
+                return;
+            case act::erase:
+                return erase(0);
+            case act::erase_next:
+                return erase(2);
+            case act::clear:
+                return all->clear();
+            case act::reserve:
+                return check(room(5000), "memory");
+            case act::shrink:
+                if constexpr (requires { c->shrink_to_fit(); }) { (void)c->shrink_to_fit(); }
+                return;
+            case act::sort:
+                return (void)sort_now();
+            case act::swap_rows:
+                if constexpr (requires { c->swap_rows(0, 1); }) { c->swap_rows(0, 1); }
+                return;
+            case act::move: {
+                C away{std::move(*all)};
+                return;
+            }
+            case act::assign:
+                *all = C{};
+                return;
+        }
+    }
+    void expect_whole() {
+        if (!c) { return; }
+        c->validate();
+        c->for_each([](auto&& r) { check(object_in(r).is_whole(), "a row is whole"); });
+    }
+
+    std::optional<C> c{std::in_place};
+
+private:
+    template <class H>
+    void keep(H handle) {
+        check(static_cast<bool>(handle), "memory");
+        if (count < 8) { h[count++] = handle; }
+    }
+    template <class D, bool HasHandles>
+    struct handle_of_container {
+        using type = int;
+    };
+    template <class D>
+    struct handle_of_container<D, true> {
+        using type = typename D::handle_type;
+    };
+    using handle_type = typename handle_of_container<C, has_handles<C>>::type;
+
+    handle_type h[8]{};
+    handle_type promised{};
+    std::size_t count = 0;
+};
+
+struct cell {
+    cause why;
+    call function;
+};
+constexpr cell cells[] = {
+    {cause::emplace, call::constructor},
+    {cause::grow, call::move},
+    {cause::emplace_with, call::constructor},
+    {cause::fulfil, call::constructor},
+    {cause::clone, call::copy},
+    {cause::compare, call::equal},
+    {cause::reserve, call::move},
+    {cause::reserve, call::destructor},
+    {cause::shrink, call::move},
+    {cause::erase, call::destructor},
+    {cause::erase_if, call::predicate},
+    {cause::erase_if, call::destructor},
+    {cause::erase_if, call::move},
+    {cause::swap_erase_if, call::predicate},
+    {cause::swap_erase_if, call::destructor},
+    {cause::clear, call::destructor},
+    {cause::collect, call::destructor},
+    {cause::sort, call::less},
+    {cause::sort, call::move},
+    {cause::swap_rows, call::move},
+    {cause::for_each, call::visitor},
+    {cause::end, call::destructor},
+    {cause::assign, call::destructor},
+};
+
+/// Rows that move: a look-up is all that works; visitors and comparisons may loop, too.
+template <class C>
+bool works_in_rows(cell at, act what) {
+    // A constructor runs before its object counts.
+    const bool reads = at.why == cause::for_each || at.why == cause::clone ||
+                       at.why == cause::compare || at.function == call::constructor;
+    // A handle that is stale already is erased without a change.
+    const bool are_stale = has_handles<C> && (at.why == cause::clear || at.why == cause::assign);
+    const bool is_stale =
+        has_handles<C> && at.why == cause::erase_if && at.function != call::predicate;
+    if (what == act::erase && (is_stale || are_stale)) { return true; }
+    if (what == act::erase_next && are_stale) { return true; }
+    // Rows move in blocks.
+    if (what == act::find) {
+        const bool moves_many = at.why == cause::erase_if || (at.why == cause::swap_erase_if &&
+                                                              is_table_like<C> && !has_handles<C>);
+        return !moves_many || at.function == call::predicate;
+    }
+    // The old objects of a store end in another one, after the assignment.
+    if (is_polymorphic<C> && at.why == cause::assign) { return true; }
+    return reads && (what == act::loop || what == act::range_for);
+}
+/// Objects that stay: while one begins or ends, no loop begins and the map is not moved.
+bool works_where_objects_stay(cell at, act what) {
+    if (at.why == cause::assign) { return true; }  // the old objects end in another map
+    const bool begins_or_ends = at.function == call::constructor ||
+                                at.function == call::destructor || at.function == call::copy;
+    switch (what) {
+        case act::loop:
+        case act::range_for:
+            return !begins_or_ends || at.why == cause::clone;
+        case act::move:
+        case act::assign:
+            return false;
+        case act::shrink:
+            return false;
+        case act::insert:
+        case act::promise:
+            return at.why != cause::clone;
+        case act::erase_next:
+            return at.why != cause::for_each;
+        case act::clear:
+            return at.why != cause::for_each && at.why != cause::fulfil;
+        default:
+            return true;
+    }
+}
+
+template <class C>
+void expect_all_cells(const char* name) {
+    for (const cell at : cells) {
+        // Whether the container calls this function at all is asked of the container.
+        bool is_called = false;
+        {
+            subject<C> s;
+            const auto nothing = [] {};
+            const script told{at.function, nothing};
+            s.run(at.why);
+            is_called = told.has_run();
+        }
+        if (!is_called) { continue; }
+        for (int a = 0; a <= static_cast<int>(act::assign); ++a) {
+            const act what = static_cast<act>(a);
+            if (!subject<C>::can(what)) { continue; }
+            const bool works =
+                is_stable<C> ? works_where_objects_stay(at, what) : works_in_rows<C>(at, what);
+            expect(name, names_of_causes[static_cast<int>(at.why)], names_of_acts[a], works, [&] {
+                subject<C> s;
+                const auto once = [&] { s.do_it(what); };
+                const script told{at.function, once};
+                s.run(at.why);
+                check(told.has_run(), "the function was called");
+                s.expect_whole();
+            });
+        }
+    }
+}
+
+/// What leaves a constructor, a predicate, an order, a comparison or a visitor leaves the container
+/// whole, and open to changes.
+template <class C>
+void expect_throwing_cells([[maybe_unused]] const char* name) {
+#if defined(__cpp_exceptions)
+    for (const cell at : cells) {
+        if (at.function == call::move || at.function == call::destructor) { continue; }
+        subject<C> s;
+        bool has_thrown = false;
+        {
+            const auto throws = [] { throw 1; };
+            const script told{at.function, throws};
+            try {
+                s.run(at.why);
+            } catch (int) { has_thrown = true; }
+            EXPECT_EQ(has_thrown, told.has_run())
+                << name << ", " << names_of_causes[static_cast<int>(at.why)];
+        }
+        s.expect_whole();
+        s.insert(8);
+        s.erase(0);
+        check(s.room(2000), "memory");
+        s.expect_whole();
+    }
+#endif
+}
+
+template <class C>
+void expect_table_of(const char* name) {
+    expect_all_cells<C>(name);
+    expect_throwing_cells<C>(name);
+}
+
+TEST(callbacks, of_a_packed_array) { expect_table_of<packed_array<probe>>("packed_array"); }
+TEST(callbacks, of_a_table) { expect_table_of<table<row>>("table"); }
+TEST(callbacks, of_a_slot_map) { expect_table_of<slot_map<probe>>("slot_map"); }
+TEST(callbacks, of_a_slot_table) { expect_table_of<slot_table<row>>("slot_table"); }
+TEST(callbacks, of_a_stable_slot_map) {
+    expect_table_of<stable_slot_map<probe>>("stable_slot_map");
+}
+TEST(callbacks, of_a_closed_store) {
+    expect_table_of<polymorphic_store<probe, thing, other_thing>>("polymorphic_store");
+}
+TEST(callbacks, of_an_open_store) {
+    expect_table_of<polymorphic_store<probe>>("open polymorphic_store");
+}
+
+}  // namespace
