@@ -212,88 +212,150 @@ auto table_work(std::size_t count, Update update) {
     };
 }
 
+/// What is written by hand, and what people have: a vector of structs.
+void add_floors(lab::comparison& c, std::size_t count) {
+    if constexpr (has_avx2) {
+        c.limit("avx2 columns", [=] {
+            return [=, d = std::make_unique<columns>(count)](lab::sample& s) {
+                repeat(s, count, [&] {
+                    update_avx2(d->position.get(), d->velocity.get(), d->force.get(), d->floats);
+                });
+            };
+        });
+        const auto by_blocks = [](auto& t) { update_blocks_avx2(t); };
+        c.limit("avx2, blocks of 8", table_work<cairn::aosoa<8>>(count, by_blocks));
+        c.limit("avx2, blocks of 16", table_work<cairn::aosoa<16>>(count, by_blocks));
+    }
+    c.limit("plain loop over columns", [=] {
+        return [=, d = std::make_unique<columns>(count)](lab::sample& s) {
+            repeat(s, count, [&] {
+                update_columns(d->position.get(), d->velocity.get(), d->force.get(), d->floats);
+            });
+        };
+    });
+    c.peer("std::vector<particle>", [=] {
+        return [=, v = std::vector<P>(count)](lab::sample& s) mutable {
+            repeat(s, count, [&] { update_rows(v); });
+        };
+    });
+}
+
+void add_particles(lab::experiment& e, std::size_t count) {
+    lab::comparison& c = e.compare(std::to_string(count) + " particles",
+                                   {.unit = "ns/particle", .many_per_cycle = true});
+    add_floors(c, count);
+    c.add_factory(lab::kind::baseline, "one block, offsets at compile time (LibFlatArray's idea)",
+                  count == 5000 ? lab::make_body_factory(flat_work<5000>())
+                                : lab::make_body_factory(flat_work<1000000>()));
+    using cairn::aos, cairn::soa, cairn::split_soa, cairn::aosoa;
+    const auto rows = [](auto& t) { update_rows(t); };
+    const auto loop = [](auto& t) { update_for_each(t); };
+    const auto each = [](auto& t) { update_each(t); };
+    const auto spans = [](auto& t) { update_spans(t); };
+    c.cairn("cairn::table aos, rows", table_work<aos>(count, rows));
+    c.cairn("cairn::table soa, rows", table_work<soa>(count, rows));
+    c.cairn("cairn::table soa, for_each row", table_work<soa>(count, loop));
+    c.cairn("cairn::table soa, each", table_work<soa>(count, each));
+    c.cairn("cairn::table soa, spans", table_work<soa>(count, spans));
+    c.cairn("cairn::table split_soa, rows", table_work<split_soa>(count, rows));
+    c.cairn("cairn::table split_soa, for_each row", table_work<split_soa>(count, loop));
+    c.cairn("cairn::table split_soa, each", table_work<split_soa>(count, each));
+    c.cairn("cairn::table split_soa, spans", table_work<split_soa>(count, spans));
+    c.cairn("cairn::table aosoa<8>, for_each row", table_work<aosoa<8>>(count, loop));
+    c.cairn("cairn::table aosoa<16>, for_each row", table_work<aosoa<16>>(count, loop));
+    if (count == 5000 || e.options().full) { add_counts(e, c); }
+}
+
+/// Column collisions: a power of two of rows, with and without the skew between columns.
+void add_collisions(lab::experiment& e) {
+    lab::comparison& c =
+        e.compare("8192 rows, 16 columns", {.unit = "ns/row", .many_per_cycle = true});
+    const auto sixteen = [](std::size_t padding) {
+        return [=] {
+            const std::size_t stride = 8192 + padding;
+            return [=, d = std::vector<float>(stride * 16 + 16, 1.0f)](lab::sample& s) mutable {
+                float* const base =
+                    d.data() + (64 - reinterpret_cast<std::uintptr_t>(d.data()) % 64) / 4 % 16;
+                repeat(s, 8192, [&] { sum_columns(base, base + stride, stride); });
+            };
+        };
+    };
+    c.limit("skewed by 5 cache lines (as cairn)", sixteen(80));
+    c.cairn("cairn::table soa, rows", [] {
+        return [t = sixteen_columns()](lab::sample& s) { repeat(s, 8192, [&] { sum_rows(*t); }); };
+    });
+    c.cairn("cairn::table soa, each", [] {
+        return [t = sixteen_columns()](lab::sample& s) { repeat(s, 8192, [&] { sum_each(*t); }); };
+    });
+    c.baseline("skewed by 1 cache line", sixteen(16));
+    c.baseline("skewed by 11 cache lines", sixteen(176));
+    c.baseline("no skew: columns collide", sixteen(0));
+}
+
+/// What many classes have: 20 fields, of which a loop uses three.
+struct of_20 {
+    float x = 1, speed = 0.5f, drag = 0.99f;
+    float a = 0, b = 0, c = 0, d = 0, e = 0, f = 0, g = 0, h = 0, i = 0, j = 0, k = 0, l = 0;
+    int m = 0, n = 0, o = 0, p = 0, q = 0;
+};
+[[gnu::noinline]] void move_columns(float* __restrict x, float* __restrict speed,
+                                    const float* __restrict drag, std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i) {
+        speed[i] *= drag[i];
+        x[i] += speed[i] * dt;
+    }
+}
+template <class Rows>
+[[gnu::noinline]] void move_rows(Rows& rows) {
+    for (of_20& r : rows) {
+        r.speed *= r.drag;
+        r.x += r.speed * dt;
+    }
+}
+template <class Rows>
+[[gnu::noinline]] void move_each(Rows& rows) {
+    rows.template each<&of_20::x, &of_20::speed, &of_20::drag>(
+        [](float& x, float& speed, float drag) {
+            speed *= drag;
+            x += speed * dt;
+        });
+}
+
+template <class Rows, class Move>
+auto moved_20(std::size_t count, Move move) {
+    return [=] {
+        auto rows = std::make_unique<Rows>();
+        (void)rows->resize(count);
+        return
+            [=, rows = std::move(rows)](lab::sample& s) { repeat(s, count, [&] { move(*rows); }); };
+    };
+}
+
+void add_three_of_twenty(lab::experiment& e, std::size_t count) {
+    lab::comparison& c =
+        e.compare(std::to_string(count) + " rows of 20 fields, of which 3 are used",
+                  {.unit = "ns/row", .many_per_cycle = true});
+    c.limit("three arrays by hand", [=] {
+        return [=, x = std::vector<float>(count, 1.0f), speed = std::vector<float>(count, 0.5f),
+                drag = std::vector<float>(count, 0.99f)](lab::sample& s) mutable {
+            repeat(s, count, [&] { move_columns(x.data(), speed.data(), drag.data(), count); });
+        };
+    });
+    const auto each = [](auto& rows) { move_each(rows); };
+    const auto all = [](auto& rows) { move_rows(rows); };
+    c.cairn("cairn::table soa, each", moved_20<cairn::table<of_20, cairn::soa>>(count, each));
+    c.cairn("cairn::table aos, rows", moved_20<cairn::table<of_20, cairn::aos>>(count, all));
+    c.peer("std::vector of structs", moved_20<std::vector<of_20>>(count, all));
+}
+
 const lab::registration aos_soa{
     "aos-soa", "What does the layout of particles cost a loop that reads a third of each?",
     [](lab::experiment& e) {
-        for (const std::size_t count : {std::size_t{5000}, std::size_t{1000000}}) {
-            lab::comparison& c = e.compare(std::to_string(count) + " particles",
-                                           {.unit = "ns/particle", .many_per_cycle = true});
-            if constexpr (has_avx2) {
-                c.limit("avx2 columns", [=] {
-                    return [=, d = std::make_unique<columns>(count)](lab::sample& s) {
-                        repeat(s, count, [&] {
-                            update_avx2(d->position.get(), d->velocity.get(), d->force.get(),
-                                        d->floats);
-                        });
-                    };
-                });
-                const auto by_blocks = [](auto& t) { update_blocks_avx2(t); };
-                c.limit("avx2, blocks of 8", table_work<cairn::aosoa<8>>(count, by_blocks));
-                c.limit("avx2, blocks of 16", table_work<cairn::aosoa<16>>(count, by_blocks));
-            }
-            c.limit("plain loop over columns", [=] {
-                return [=, d = std::make_unique<columns>(count)](lab::sample& s) {
-                    repeat(s, count, [&] {
-                        update_columns(d->position.get(), d->velocity.get(), d->force.get(),
-                                       d->floats);
-                    });
-                };
-            });
-            c.peer("std::vector<particle>", [=] {
-                return [=, v = std::vector<P>(count)](lab::sample& s) mutable {
-                    repeat(s, count, [&] { update_rows(v); });
-                };
-            });
-            constexpr const char* flat = "one block, offsets at compile time (LibFlatArray's idea)";
-            if (count == 5000) {
-                c.baseline(flat, flat_work<5000>());
-            } else {
-                c.baseline(flat, flat_work<1000000>());
-            }
-            using cairn::aos, cairn::soa, cairn::split_soa, cairn::aosoa;
-            const auto rows = [](auto& t) { update_rows(t); };
-            const auto loop = [](auto& t) { update_for_each(t); };
-            const auto each = [](auto& t) { update_each(t); };
-            const auto spans = [](auto& t) { update_spans(t); };
-            c.cairn("cairn::table aos, rows", table_work<aos>(count, rows));
-            c.cairn("cairn::table soa, rows", table_work<soa>(count, rows));
-            c.cairn("cairn::table soa, for_each row", table_work<soa>(count, loop));
-            c.cairn("cairn::table soa, each", table_work<soa>(count, each));
-            c.cairn("cairn::table soa, spans", table_work<soa>(count, spans));
-            c.cairn("cairn::table split_soa, rows", table_work<split_soa>(count, rows));
-            c.cairn("cairn::table split_soa, for_each row", table_work<split_soa>(count, loop));
-            c.cairn("cairn::table split_soa, each", table_work<split_soa>(count, each));
-            c.cairn("cairn::table split_soa, spans", table_work<split_soa>(count, spans));
-            c.cairn("cairn::table aosoa<8>, for_each row", table_work<aosoa<8>>(count, loop));
-            c.cairn("cairn::table aosoa<16>, for_each row", table_work<aosoa<16>>(count, loop));
-            if (count == 5000 || e.options().full) { add_counts(e, c); }
-        }
-        // Column collisions: a power of two of rows, with and without the skew between columns.
-        lab::comparison& skew =
-            e.compare("8192 rows, 16 columns", {.unit = "ns/row", .many_per_cycle = true});
-        const auto sixteen = [](std::size_t padding) {
-            return [=] {
-                const std::size_t stride = 8192 + padding;
-                auto data = std::vector<float>(stride * 16 + 16, 1.0f);
-                return [=, d = std::move(data)](lab::sample& s) mutable {
-                    float* const base =
-                        d.data() + (64 - reinterpret_cast<std::uintptr_t>(d.data()) % 64) / 4 % 16;
-                    repeat(s, 8192, [&] { sum_columns(base, base + stride, stride); });
-                };
-            };
-        };
-        skew.limit("skewed by 5 cache lines (as cairn)", sixteen(80));
-        skew.cairn("cairn::table soa, rows", [] {
-            return
-                [t = sixteen_columns()](lab::sample& s) { repeat(s, 8192, [&] { sum_rows(*t); }); };
-        });
-        skew.cairn("cairn::table soa, each", [] {
-            return
-                [t = sixteen_columns()](lab::sample& s) { repeat(s, 8192, [&] { sum_each(*t); }); };
-        });
-        skew.baseline("skewed by 1 cache line", sixteen(16));
-        skew.baseline("skewed by 11 cache lines", sixteen(176));
-        skew.baseline("no skew: columns collide", sixteen(0));
+        add_particles(e, 5000);
+        add_particles(e, 1000000);
+        add_three_of_twenty(e, 5000);
+        add_three_of_twenty(e, 1000000);
+        add_collisions(e);
     }};
 
 }  // namespace

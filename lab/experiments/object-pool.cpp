@@ -3,6 +3,7 @@
 // Its stub has a constructor of 1,000 increments; a cheap constructor stands beside it, because the
 // gain of a pool of built objects is the constructor that it avoids.
 #include <algorithm>
+#include <array>
 #include <cairn/containers/concurrent_object_pool.hpp>
 #include <cairn/containers/object_pool.hpp>
 #include <memory>
@@ -11,6 +12,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "lab/families/crew.hpp"
 #include "lab/harness/experiment.hpp"
 #include "lab/peers/offers.hpp"
 #include "lab/system/system.hpp"
@@ -129,170 +131,178 @@ private:
     std::vector<T*> free_;
 };
 
-/// take(k) and give(k) for all objects, first in, first out.
-template <class Take, class Give>
-void round_trip(lab::sample& s, Take take, Give give) {
-    for (std::uint64_t r = 0; r != s.repetitions(); ++r) {
-        for (std::size_t k = 0; k < object_count; ++k) { take(k); }
-        lab::clobber();
-        for (std::size_t k = 0; k < object_count; ++k) { give(k); }
+// ---- what the load is done with: take(place), give(place) ---------------------------------------
+
+template <class Pool, class Object>
+struct by_pointer {
+    using place = Object*;
+    Pool pool;
+    void take(place& p) { lab::keep(p = pool.get()); }
+    void give(place& p) { pool.put(p); }
+};
+template <class Pool>
+struct built_before : Pool {
+    built_before() { (void)this->prewarm(object_count); }
+};
+template <class T>
+struct by_hand {
+    using place = T*;
+    built_before<cairn::object_pool<T>> pool;
+    void take(place& p) { lab::keep(p = pool.acquire_raw()); }
+    void give(place& p) { pool.release(p); }
+};
+template <class Pool>
+struct by_lease {
+    using place = cairn::lease<Pool>;
+    built_before<Pool> pool;
+    void take(place& p) {
+        p = pool.acquire();
+        lab::keep(p.get());
     }
-    s.did(s.repetitions() * object_count);
+    void give(place& p) { p.give_back(); }
+};
+template <class T>
+struct by_new {
+    using place = T*;
+    void take(place& p) { lab::keep(p = new T); }
+    void give(place& p) { delete p; }
+};
+template <class T>
+struct by_unique {
+    using place = std::unique_ptr<T>;
+    vector_of_unique<T> pool;
+    void take(place& p) {
+        p = pool.get();
+        lab::keep(p.get());
+    }
+    void give(place& p) { pool.put(std::move(p)); }
+};
+template <class T>
+struct by_shared {
+    using place = std::shared_ptr<T>;
+    mutex_and_shared<T> pool;
+    void take(place& p) {
+        p = pool.get();
+        lab::keep(p.get());
+    }
+    void give(place& p) { p.reset(); }
+};
+template <class T, class P>
+struct by_peer {
+    using place = T*;
+    static constexpr bool last_first = true;
+    P pool;
+    void take(place& p) { lab::keep(p = pool.construct()); }
+    void give(place& p) { pool.destroy(p); }
+};
+
+template <class Way>
+void round_trip(Way& way, std::vector<typename Way::place>& held) {
+    for (auto& p : held) { way.take(p); }
+    lab::clobber();
+    if constexpr (requires { Way::last_first; }) {
+        for (std::size_t k = held.size(); k != 0; --k) { way.give(held[k - 1]); }
+    } else {
+        for (auto& p : held) { way.give(p); }
+    }
 }
 
-template <class T>
-auto map_and_mutex_cases() {
-    return [] {
-        return [pool = std::make_unique<map_and_mutex<T>>(),
-                held = std::vector<T*>(object_count)](lab::sample& s) mutable {
-            round_trip(
-                s, [&](std::size_t k) { lab::keep(held[k] = pool->get()); },
-                [&](std::size_t k) { pool->put(held[k]); });
-        };
+/// All objects are taken, then all are given back, first in, first out.
+template <class Way>
+auto load() {
+    return [way = std::make_unique<Way>(), held = std::vector<typename Way::place>(object_count)](
+               lab::sample& s) mutable { s.repeat(object_count, [&] { round_trip(*way, held); }); };
+}
+
+/// Each of two threads does it with half of the objects.
+template <class Way>
+auto load_of_two() {
+    using places = std::vector<typename Way::place>;
+    return [people = std::make_unique<lab::crew>(2u), way = std::make_unique<Way>(),
+            held = std::array<places, 2>{places(object_count / 2), places(object_count / 2)}](
+               lab::sample& s) mutable {
+        people->run(s, [&](unsigned t) {
+            for (std::uint64_t r = 0; r != s.repetitions(); ++r) { round_trip(*way, held[t]); }
+        });
+        s.did(s.repetitions() * object_count);
     };
 }
 
+const lab::cause state{
+    "Acquiring and releasing check the state that says which object lies where on the stack."};
+
 template <class T>
-void add_cases(lab::comparison& c) {
-    c.limit("stack of built objects", [] {
-        return [pool = std::make_unique<recycling_stack<T>>(),
-                held = std::vector<T*>(object_count)](lab::sample& s) mutable {
-            round_trip(
-                s, [&](std::size_t k) { lab::keep(held[k] = pool->get()); },
-                [&](std::size_t k) { pool->put(held[k]); });
-        };
-    });
-    c.cairn("cairn::object_pool", [] {
-        auto made = std::make_unique<cairn::object_pool<T>>();
-        (void)made->prewarm(object_count);
-        return
-            [pool = std::move(made), held = std::vector<T*>(object_count)](lab::sample& s) mutable {
-                round_trip(
-                    s, [&](std::size_t k) { lab::keep(held[k] = pool->acquire_raw()); },
-                    [&](std::size_t k) { pool->release(held[k]); });
-            };
-    });
-    c.cairn("cairn::object_pool, lease", [] {
-        auto made = std::make_unique<cairn::object_pool<T>>();
-        (void)made->prewarm(object_count);
-        using lease = cairn::lease<cairn::object_pool<T>>;
-        return [pool = std::move(made),
-                held = std::vector<lease>(object_count)](lab::sample& s) mutable {
-            round_trip(
-                s,
-                [&](std::size_t k) {
-                    held[k] = pool->acquire();
-                    lab::keep(held[k].get());
-                },
-                [&](std::size_t k) { held[k].give_back(); });
-        };
-    });
-    c.cairn("cairn::concurrent_object_pool, lease", [] {
-        auto made = std::make_unique<cairn::concurrent_object_pool<T>>();
-        (void)made->prewarm(object_count);
-        using lease = cairn::lease<cairn::concurrent_object_pool<T>>;
-        return [pool = std::move(made),
-                held = std::vector<lease>(object_count)](lab::sample& s) mutable {
-            round_trip(
-                s,
-                [&](std::size_t k) {
-                    held[k] = pool->acquire();
-                    lab::keep(held[k].get());
-                },
-                [&](std::size_t k) { held[k].give_back(); });
-        };
-    });
-    c.mallocs(
-        [] {
-            return [held = std::vector<T*>(object_count)](lab::sample& s) mutable {
-                round_trip(
-                    s, [&](std::size_t k) { lab::keep(held[k] = new T); },
-                    [&](std::size_t k) { delete held[k]; });
-            };
-        },
-        " new/delete");
-    c.peer("vector of unique_ptr", [] {
-        return [pool = std::make_unique<vector_of_unique<T>>(),
-                held = std::vector<std::unique_ptr<T>>(object_count)](lab::sample& s) mutable {
-            round_trip(
-                s,
-                [&](std::size_t k) {
-                    held[k] = pool->get();
-                    lab::keep(held[k].get());
-                },
-                [&](std::size_t k) { pool->put(std::move(held[k])); });
-        };
-    });
-    c.peer("shared_ptr and mutex", [] {
-        return [pool = std::make_unique<mutex_and_shared<T>>(),
-                held = std::vector<std::shared_ptr<T>>(object_count)](lab::sample& s) mutable {
-            round_trip(
-                s,
-                [&](std::size_t k) {
-                    held[k] = pool->get();
-                    lab::keep(held[k].get());
-                },
-                [&](std::size_t k) { held[k].reset(); });
-        };
-    });
-    lab::peer_object_pools<T>([&]<class P>(const char* name) {
-        c.peer(name, [] {
-            return [pool = std::make_unique<P>(),
-                    held = std::vector<T*>(object_count)](lab::sample& s) mutable {
-                round_trip(
-                    s, [&](std::size_t k) { lab::keep(held[k] = pool->construct()); },
-                    [&](std::size_t k) { pool->destroy(held[object_count - 1 - k]); });
+lab::comparison& add_case(lab::experiment& e, const char* name) {
+    lab::comparison& c = e.compare(name, {.unit = "ns/object", .causes = {state}});
+    c.limit("stack of built objects", load<by_pointer<recycling_stack<T>, T>>);
+    c.cairn("cairn::object_pool", load<by_hand<T>>);
+    c.cairn("cairn::object_pool, lease", load<by_lease<cairn::object_pool<T>>>);
+    c.cairn("cairn::concurrent_object_pool, lease",
+            load<by_lease<cairn::concurrent_object_pool<T>>>);
+    c.mallocs(load<by_new<T>>, " new/delete");
+    c.peer("vector of unique_ptr", load<by_unique<T>>);
+    c.peer("shared_ptr and mutex", load<by_shared<T>>);
+    c.baseline("allocPool's design: a map and a mutex", load<by_pointer<map_and_mutex<T>, T>>)
+        .note(
+            "allocPool's 21 ms for new are an unoptimized build: at -O2 the loop of its "
+            "constructor folds "
+            "away; here the counter is volatile");
+    lab::peer_object_pools<T>(
+        [&]<class P>(const char* peer) { c.peer(peer, load<by_peer<T, P>>); });
+    return c;
+}
+
+void publish(lab::comparison& c, const std::string& name, double linux_ms, double windows_ms) {
+    constexpr double to_ns = 1e6 / object_count;
+    if (lab::contender* const who = c.row(name)) {
+        who->published(linux_ms * to_ns, "ns/object", "allocPool README, Linux");
+        who->published(windows_ms * to_ns, "ns/object", "allocPool README, Windows");
+    }
+}
+
+/// The seed's threads share its pool, and its mutex is the bottleneck.
+void add_shared(lab::experiment& e) {
+    if (e.options().hardware_threads() < 2) { return; }
+    lab::comparison& c =
+        e.compare("a pool that two threads share", {.unit = "ns/object", .unpinned = true});
+    c.cairn("cairn::concurrent_object_pool, lease",
+            load_of_two<by_lease<cairn::concurrent_object_pool<cheap>>>);
+    c.mallocs(load_of_two<by_new<cheap>>, " new/delete");
+    c.peer("shared_ptr and mutex", load_of_two<by_shared<cheap>>);
+    c.baseline("allocPool's design: a map and a mutex",
+               load_of_two<by_pointer<map_and_mutex<cheap>, cheap>>);
+}
+
+/// With 1, 2, 4 ... threads, and all that the machine has: what the seed builds its pool with.
+void add_prewarm(lab::experiment& e) {
+    lab::comparison& c = e.compare("prewarm 10000 stubs", {.unit = "us/pool", .unpinned = true});
+    const std::vector<unsigned> sizes =
+        lab::crew_sizes(std::min(e.options().hardware_threads(), 16u));
+    for (const unsigned threads : sizes) {
+        const std::string count = std::to_string(threads) + (threads == 1 ? " thread" : " threads");
+        c.cairn(threads == sizes.back() ? "all, " + count : count, [=] {
+            return [=](lab::sample& s) {
+                s.repeat(1, [&] {
+                    cairn::object_pool<stub> pool;
+                    (void)pool.prewarm(object_count, threads);
+                    lab::keep(&pool);
+                });
             };
         });
-    });
+    }
+    c.contenders.back()
+        .published(9000, "us/pool", "allocPool README, Linux, on all threads")
+        .published(51000, "us/pool", "allocPool README, Windows, on all threads");
 }
 
 const lab::registration object_pool{
     "object-pool", "What does it save to keep objects built?", [](lab::experiment& e) {
-        const lab::cause state{
-            "Acquiring and releasing check the state that says which object lies where "
-            "on the stack."};
-        lab::comparison& stubs =
-            e.compare("constructor of 1000 increments", {.unit = "ns/object", .causes = {state}});
-        add_cases<stub>(stubs);
-        const auto publish = [&](const char* name, double linux_ms, double windows_ms) {
-            lab::contender* const who = stubs.row(name);
-            if (who == nullptr) return;
-            const double to_ns = 1e6 / object_count;
-            who->published(linux_ms * to_ns, "ns/object", "allocPool README, Linux");
-            who->published(windows_ms * to_ns, "ns/object", "allocPool README, Windows");
-        };
-        stubs.baseline("allocPool's design: a map and a mutex", map_and_mutex_cases<stub>())
-            .note(
-                "allocPool's 21 ms for new are an unoptimized build: at -O2 the loop of its "
-                "constructor folds away; here the counter is volatile");
-        publish("cairn::object_pool", 3, 6);
-        publish((std::string{lab::name_of_system_malloc()} + " new/delete").c_str(), 21, 62);
-        add_cases<cheap>(e.compare("cheap constructor", {.unit = "ns/object", .causes = {state}}));
-        lab::comparison& warm =
-            e.compare("prewarm 10000 stubs", {.unit = "us/pool", .unpinned = true});
-        // 1, 2, 4 ... and all that the machine has
-        const unsigned most = std::min(e.options().hardware_threads(), 16u);
-        for (unsigned threads = 1; threads != 0;
-             threads = threads == most ? 0 : std::min(2 * threads, most)) {
-            const std::string count =
-                std::to_string(threads) + (threads == 1 ? " thread" : " threads");
-            // All: what the seed builds its pool with.
-            const std::string name = threads == most ? "all, " + count : count;
-            warm.cairn(name, [=] {
-                return [=](lab::sample& s) {
-                    for (std::uint64_t r = 0; r != s.repetitions(); ++r) {
-                        cairn::object_pool<stub> pool;
-                        (void)pool.prewarm(object_count, threads);
-                        lab::keep(&pool);
-                    }
-                    s.did(s.repetitions());
-                };
-            });
-        }
-        warm.contenders.back()
-            .published(9000, "us/pool", "allocPool README, Linux, on all threads")
-            .published(51000, "us/pool", "allocPool README, Windows, on all threads");
+        lab::comparison& stubs = add_case<stub>(e, "constructor of 1000 increments");
+        publish(stubs, "cairn::object_pool", 3, 6);
+        publish(stubs, std::string{lab::name_of_system_malloc()} + " new/delete", 21, 62);
+        add_case<cheap>(e, "cheap constructor");
+        add_shared(e);
+        add_prewarm(e);
     }};
 
 }  // namespace

@@ -1,7 +1,6 @@
 // lab/experiments/owners.cpp - what it costs to own: one owner, many owners, weak references.
 #include <cairn/alloc/heap.hpp>
 #include <cairn/alloc/pool.hpp>
-#include <cairn/alloc/pool_of.hpp>
 #include <cairn/containers/stable_slot_map.hpp>
 #include <cairn/owners/deferred_store.hpp>
 #include <cairn/owners/shared_handle.hpp>
@@ -12,6 +11,7 @@
 #include <optional>
 #include <semaphore>
 #include <thread>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -29,39 +29,6 @@ struct object {
 };
 
 using map = cairn::stable_slot_map<object>;
-template <class Count>
-using store = cairn::shared_store<map, Count>;
-
-/// make(k) for all, then drop(k) for all, once per repetition.
-template <class Make, class Drop>
-void make_and_drop(lab::sample& s, Make make, Drop drop) {
-    for (std::uint64_t r = 0; r != s.repetitions(); ++r) {
-        for (std::size_t k = 0; k < object_count; ++k) { make(k); }
-        lab::clobber();
-        for (std::size_t k = 0; k < object_count; ++k) { drop(k); }
-    }
-    s.did(s.repetitions() * object_count);
-}
-
-template <class Owner, class Init>
-auto copies(Init init) {
-    return [=] {
-        return [state = init()](lab::sample& s) mutable {
-            for (std::uint64_t r = 0; r != s.repetitions(); ++r) {
-                Owner copy = state.second;
-                lab::keep(&copy);
-            }
-            s.did(s.repetitions());
-        };
-    };
-}
-
-template <class Count>
-auto one_owner() {
-    auto s = std::make_unique<store<Count>>();
-    auto owner = s->make(1);
-    return std::pair{std::move(s), std::move(owner)};
-}
 
 /// std::shared_ptr counts without locked instructions as long as the process has had one thread only
 /// (libstdc++). Whoever shares ownership has more.
@@ -77,154 +44,142 @@ void have_a_second_thread() {
     static other_thread other;
 }
 
-// ---- chains: one object owns the next ---------------------------------------------------------
+// ---- stores: make(k) gives an owner -------------------------------------------------------------
+// Those with weak references have weak_of(owner) and look(weak), too.
 
-constexpr std::size_t chain_count = 20'000;  // std::unique_ptr's recursion fits the usual stack
-
-/// make() for the chain, untimed; end() of it, timed.
-template <class Make, class End>
-void end_chains(lab::sample& s, Make make, End end) {
-    for (std::uint64_t r = 0; r != s.repetitions(); ++r) {
-        for (std::size_t k = 0; k < chain_count; ++k) { make(static_cast<int>(k)); }
-        lab::clobber();
-        s.start();
-        end();
-        s.stop();
+struct owned_by_handle {
+    map objects;
+    auto make(int k) { return cairn::unique_handle<map>{objects, objects.emplace(k)}; }
+};
+/// Handles in the place of owners: they own nothing.
+struct only_handles {
+    map objects;
+    auto make(int k) { return objects.emplace(k); }
+    static auto weak_of(map::handle_type h) { return h; }
+    const object* look(map::handle_type h) { return objects.find(h); }
+};
+struct owned_in_pool {
+    cairn::pool slots{sizeof(object)};
+    auto make(int k) { return cairn::make_unique_in<object, cairn::pool>(slots, k); }
+};
+struct owned_by_std {
+    auto make(int k) { return std::make_unique<object>(k); }
+};
+/// What a program that runs for a while has: each object lies between those of others.
+struct owned_among_others {
+    std::vector<std::unique_ptr<char[]>> others;
+    auto make(int k) {
+        others.push_back(std::make_unique<char[]>(16 + static_cast<std::size_t>(k) * 7919 % 497));
+        return std::make_unique<object>(k);
     }
-    s.did(s.repetitions() * chain_count);
+};
+template <class Count>
+struct shared_by_handle : cairn::shared_store<map, Count> {
+    using owner = typename cairn::shared_store<map, Count>::shared_type;
+    static auto weak_of(const owner& o) { return o.handle(); }
+    /// As weak_ptr::lock(): an owner for as long as one looks.
+    auto look(map::handle_type h) { return this->lock(h); }
+};
+template <class Memory, std::size_t Size>
+struct shared_in {
+    shared_in() { have_a_second_thread(); }
+    Memory memory{Size};
+    auto make(int k) { return cairn::make_shared_in<object>(memory, k); }
+};
+using shared_in_heap = shared_in<cairn::heap<>, std::size_t{1} << 20>;
+// The counts of the C++ library lie in front of the object.
+using shared_in_pool = shared_in<cairn::pool, sizeof(object) + 64>;
+struct shared_by_std {
+    shared_by_std() { have_a_second_thread(); }
+    auto make(int k) { return std::make_shared<object>(k); }
+    static auto weak_of(const std::shared_ptr<object>& o) { return std::weak_ptr{o}; }
+    static auto look(const std::weak_ptr<object>& w) { return w.lock(); }
+};
+struct shared_in_two_blocks {
+    shared_in_two_blocks() { have_a_second_thread(); }
+    auto make(int k) { return std::shared_ptr<object>{new object{k}}; }
+};
+
+template <class Store>
+using owner_of = decltype(std::declval<Store&>().make(0));
+
+// ---- what is done with them ---------------------------------------------------------------------
+
+/// A thousand are made, then all are dropped.
+template <class Store>
+auto made_and_dropped() {
+    using owner = owner_of<Store>;
+    using place =
+        std::conditional_t<std::is_default_constructible_v<owner>, owner, std::optional<owner>>;
+    return [store = std::make_unique<Store>(),
+            held = std::vector<place>(object_count)](lab::sample& s) mutable {
+        s.repeat(object_count, [&] {
+            for (std::size_t k = 0; k != object_count; ++k) {
+                held[k] = store->make(static_cast<int>(k));
+            }
+            lab::clobber();
+            for (place& p : held) { p.reset(); }
+            if constexpr (requires { store->collect(); }) { store->collect(); }
+        });
+    };
 }
 
-struct by_std {
-    int number = 0;
-    std::unique_ptr<by_std> next{};
-    char rest[48] = {};
-};
-struct by_pool {
-    explicit by_pool(cairn::pool& from, int n)
-        : number{n}, next{nullptr, cairn::deleter_in<by_pool, cairn::pool>{from}} {}
-    int number;
-    cairn::unique_in<by_pool, cairn::pool> next;
-    char rest[48] = {};
-};
-struct by_queue {
-    explicit by_queue(int n) : number{n} {}
-    int number;
-    cairn::deferred_in<by_queue, cairn::pool> next{};
-    char rest[48] = {};
-};
-struct by_handle {
-    int number = 0;
-    cairn::unique_handle<cairn::deferred_store<cairn::stable_slot_map<by_handle>>> next{};
-    char rest[40] = {};
-};
-struct by_count {
-    int number = 0;
-    cairn::shared_handle<cairn::shared_store<cairn::stable_slot_map<by_count>>> next{};
-    char rest[40] = {};
-};
-/// No owner: a handle, and the loop knows what it may erase.
-struct by_hand {
-    int number = 0;
-    cairn::handle<by_hand> next{};
-    char rest[48] = {};
-};
-
-void add_chains(lab::experiment& e) {
-    lab::comparison& c =
-        e.compare("chain of 20,000: its end",
-                  {.unit = "ns/object",
-                   .causes = {{"The word before each object says which queue it waits in: the head "
-                               "of the list is stored through an address that has just been read, "
-                               "and loaded at once. 2.5 ns where the processor foresees that pair, "
-                               "6.6 where it does not (Zen 4, one program, both seen)."}}});
-    c.cairn("cairn::deferred_in, pool", [] {
-        using owner = cairn::deferred_in<by_queue, cairn::pool>;
-        using queue = cairn::destruction_queue<by_queue, cairn::pool>;
-        struct state {
-            cairn::pool memory{queue::block_size()};
-            queue ended{memory, cairn::destroys::at_once};
-        };
-        return [m = std::make_unique<state>(), first = owner{}](lab::sample& s) mutable {
-            end_chains(
-                s,
-                [&](int k) {
-                    owner made = cairn::make_deferred_in(m->ended, k);
-                    made->next = std::move(first);
-                    first = std::move(made);
-                },
-                [&] { first.reset(); });
-        };
-    });
-    c.cairn("cairn::unique_handle, deferred_store", [] {
-        using store_type = cairn::deferred_store<cairn::stable_slot_map<by_handle>>;
-        return [m = std::make_unique<store_type>(),
-                first = cairn::unique_handle<store_type>{}](lab::sample& s) mutable {
-            end_chains(
-                s, [&](int k) { first = m->make(by_handle{k, std::move(first)}); },
-                [&] { first.reset(); });
-        };
-    });
-    c.cairn("cairn::shared_handle, plain", [] {
-        using store_type = cairn::shared_store<cairn::stable_slot_map<by_count>>;
-        return [m = std::make_unique<store_type>(),
-                first = cairn::shared_handle<store_type>{}](lab::sample& s) mutable {
-            end_chains(
-                s, [&](int k) { first = m->make(by_count{k, std::move(first)}); },
-                [&] { first.reset(); });
-        };
-    });
-    c.baseline("unique_in, pool, a loop by hand", [] {
-        using owner = cairn::unique_in<by_pool, cairn::pool>;
-        return [m = std::make_unique<cairn::pool>(sizeof(by_pool)),
-                first = std::optional<owner>{}](lab::sample& s) mutable {
-            if (!first) { first.emplace(nullptr, cairn::deleter_in<by_pool, cairn::pool>{*m}); }
-            end_chains(
-                s,
-                [&](int k) {
-                    owner made = cairn::make_unique_in<by_pool, cairn::pool>(*m, *m, k);
-                    made->next = std::move(*first);
-                    *first = std::move(made);
-                },
-                [&] {
-                    while (*first) {
-                        owner next = std::move((*first)->next);  // it dies with its node
-                        *first = std::move(next);
-                    }
-                });
-        };
-    });
-    c.baseline("handles in a map, a loop by hand", [] {
-        return [m = std::make_unique<cairn::stable_slot_map<by_hand>>(),
-                first = cairn::handle<by_hand>{}](lab::sample& s) mutable {
-            end_chains(
-                s, [&](int k) { first = m->emplace(by_hand{k, first}); },
-                [&] {
-                    while (first) {
-                        const auto next = m->find(first)->next;
-                        m->erase(first);
-                        first = next;
-                    }
-                });
-        };
-    });
-    c.mallocs(
-        [] {
-            return [first = std::unique_ptr<by_std>{}](lab::sample& s) mutable {
-                end_chains(
-                    s,
-                    [&](int k) {
-                        auto made = std::make_unique<by_std>();
-                        made->number = k;
-                        made->next = std::move(first);
-                        first = std::move(made);
-                    },
-                    [&] { first.reset(); });
-            };
-        },
-        " std::unique_ptr, recursion");
+template <class Store>
+auto copied() {
+    auto store = std::make_unique<Store>();
+    auto first = store->make(1);
+    return [store = std::move(store), first = std::move(first)](lab::sample& s) {
+        s.repeat(1, [&] {
+            auto copy = first;
+            lab::keep(&copy);
+        });
+    };
 }
 
-// ---- the block of the counts, and where objects lie -------------------------------------------
+template <class Store>
+struct watched {
+    Store store;
+    std::vector<owner_of<Store>> held;
+    std::vector<decltype(store.weak_of(held.front()))> seen;
+    watched() {
+        while (held.size() != object_count) {
+            held.push_back(store.make(1));
+            seen.push_back(store.weak_of(held.back()));
+        }
+    }
+    void look(std::size_t k, int& sum) {
+        if (const auto o = store.look(seen[k])) { sum += o->number; }
+    }
+};
+
+template <class Store>
+auto looked_at() {
+    return [all = std::make_unique<watched<Store>>()](lab::sample& s) {
+        int sum = 0;
+        s.repeat(object_count, [&] {
+            for (std::size_t k = 0; k != object_count; ++k) { all->look(k, sum); }
+        });
+        lab::keep(&sum);
+    };
+}
+
+/// Two threads lock the same handles, one of them from the end.
+template <class Store>
+auto looked_at_by_two() {
+    return [people = std::make_unique<lab::crew>(2u),
+            all = std::make_unique<watched<Store>>()](lab::sample& s) {
+        people->run(s, [&](unsigned t) {
+            int sum = 0;
+            for (std::uint64_t r = 0; r != s.repetitions(); ++r) {
+                for (std::size_t k = 0; k != object_count; ++k) {
+                    all->look(t == 0 ? k : object_count - 1 - k, sum);
+                }
+            }
+            lab::keep(&sum);
+        });
+        s.did(s.repetitions() * object_count);
+    };
+}
 
 constexpr std::size_t far_count = 100'000;  // six megabytes of objects: more than the second cache
 
@@ -240,311 +195,225 @@ std::vector<std::size_t> shuffled(std::size_t count) {
     return order;
 }
 
-/// Owners that make(k) gives; touch(owner) for each, in `order`.
-template <class State, class Make, class Touch>
-auto touching(std::vector<std::size_t> order, Make make, Touch touch) {
-    using owner = decltype(make(std::declval<State&>(), 0));
-    return [m = std::make_unique<State>(), held = std::vector<owner>{}, order = std::move(order),
-            make, touch](lab::sample& s) mutable {
-        while (held.size() < order.size()) {
-            held.push_back(make(*m, static_cast<int>(held.size())));
-        }
+/// touch(owner) for each, in any order.
+template <class Store, class Touch>
+auto touched(Touch touch) {
+    auto store = std::make_unique<Store>();
+    std::vector<owner_of<Store>> held;
+    for (std::size_t k = 0; k != far_count; ++k) {
+        held.push_back(store->make(static_cast<int>(k)));
+    }
+    return [store = std::move(store), held = std::move(held), order = shuffled(far_count),
+            touch](lab::sample& s) {
         int sum = 0;
-        for (std::uint64_t r = 0; r != s.repetitions(); ++r) {
+        s.repeat(far_count, [&] {
             for (const std::size_t k : order) { sum += touch(held[k]); }
-        }
+        });
         lab::keep(&sum);
-        s.did(s.repetitions() * order.size());
+    };
+}
+template <class Store>
+auto read() {
+    return touched<Store>([](const auto& owner) { return owner->number; });
+}
+template <class Store>
+auto copied_and_read() {
+    return touched<Store>([](const auto& owner) {
+        const auto copy = owner;
+        return copy->number;
+    });
+}
+
+// ---- chains: one object owns the next -----------------------------------------------------------
+// make(k) puts an object in front, untimed; end() ends all, timed.
+
+constexpr std::size_t chain_count = 20'000;  // std::unique_ptr's recursion fits the usual stack
+
+struct chain_by_std {
+    struct node {
+        int number = 0;
+        std::unique_ptr<node> next{};
+        char rest[48] = {};
+    };
+    std::unique_ptr<node> first;
+    void make(int k) {
+        auto made = std::make_unique<node>();
+        made->number = k;
+        made->next = std::move(first);
+        first = std::move(made);
+    }
+    void end() { first.reset(); }
+};
+struct chain_by_queue {
+    struct node {
+        explicit node(int n) : number{n} {}
+        int number;
+        cairn::deferred_in<node, cairn::pool> next{};
+        char rest[48] = {};
+    };
+    using queue = cairn::destruction_queue<node, cairn::pool>;
+    cairn::pool memory{queue::block_size()};
+    queue ended{memory, cairn::destroys::at_once};
+    cairn::deferred_in<node, cairn::pool> first;
+    void make(int k) {
+        auto made = cairn::make_deferred_in(ended, k);
+        made->next = std::move(first);
+        first = std::move(made);
+    }
+    void end() { first.reset(); }
+};
+struct by_handle {
+    int number = 0;
+    cairn::unique_handle<cairn::deferred_store<cairn::stable_slot_map<by_handle>>> next{};
+    char rest[40] = {};
+};
+struct by_count {
+    int number = 0;
+    cairn::shared_handle<cairn::shared_store<cairn::stable_slot_map<by_count>>> next{};
+    char rest[40] = {};
+};
+template <class Store, class Node>
+struct chain_in_store {
+    Store store;
+    decltype(Node::next) first;
+    void make(int k) { first = store.make(Node{k, std::move(first)}); }
+    void end() { first.reset(); }
+};
+struct chain_in_pool {
+    struct node {
+        explicit node(cairn::pool& from, int n)
+            : number{n}, next{nullptr, cairn::deleter_in<node, cairn::pool>{from}} {}
+        int number;
+        cairn::unique_in<node, cairn::pool> next;
+        char rest[48] = {};
+    };
+    using owner = cairn::unique_in<node, cairn::pool>;
+    cairn::pool memory{sizeof(node)};
+    owner first{nullptr, cairn::deleter_in<node, cairn::pool>{memory}};
+    void make(int k) {
+        owner made = cairn::make_unique_in<node, cairn::pool>(memory, memory, k);
+        made->next = std::move(first);
+        first = std::move(made);
+    }
+    void end() {
+        while (first) {
+            owner next = std::move(first->next);  // it dies with its node
+            first = std::move(next);
+        }
+    }
+};
+/// No owner: a handle, and the loop knows what it may erase.
+struct chain_of_handles {
+    struct node {
+        int number = 0;
+        cairn::handle<node> next{};
+        char rest[48] = {};
+    };
+    cairn::stable_slot_map<node> nodes;
+    cairn::handle<node> first;
+    void make(int k) { first = nodes.emplace(node{k, first}); }
+    void end() {
+        while (first) {
+            const auto next = nodes.find(first)->next;
+            nodes.erase(first);
+            first = next;
+        }
+    }
+};
+
+template <class Chain>
+auto ended_chain() {
+    return [chain = std::make_unique<Chain>()](lab::sample& s) {
+        s.repeat(chain_count, [&] {
+            for (std::size_t k = 0; k < chain_count; ++k) { chain->make(static_cast<int>(k)); }
+            lab::clobber();
+            s.start();
+            chain->end();
+            s.stop();
+        });
     };
 }
 
-struct nothing {};
+void add_chains(lab::experiment& e) {
+    lab::comparison& c =
+        e.compare("chain of 20,000: its end",
+                  {.unit = "ns/object",
+                   .causes = {{"The word before each object says which queue it waits in: the head "
+                               "of the list is stored through an address that has just been read, "
+                               "and loaded at once. 2.5 ns where the processor foresees that pair, "
+                               "6.6 where it does not (Zen 4, one program, both seen)."}}});
+    c.cairn("cairn::deferred_in, pool", ended_chain<chain_by_queue>);
+    c.cairn(
+        "cairn::unique_handle, deferred_store",
+        ended_chain<
+            chain_in_store<cairn::deferred_store<cairn::stable_slot_map<by_handle>>, by_handle>>);
+    c.cairn("cairn::shared_handle, plain",
+            ended_chain<
+                chain_in_store<cairn::shared_store<cairn::stable_slot_map<by_count>>, by_count>>);
+    c.baseline("unique_in, pool, a loop by hand", ended_chain<chain_in_pool>);
+    c.baseline("handles in a map, a loop by hand", ended_chain<chain_of_handles>);
+    c.mallocs(ended_chain<chain_by_std>, " std::unique_ptr, recursion");
+}
+
+using shared_plain = shared_by_handle<cairn::plain_count>;
+using shared_atomic = shared_by_handle<cairn::atomic_count>;
 
 void add_places(lab::experiment& e) {
-    const auto read = [](const auto& owner) { return owner->number; };
-    const auto copy_and_read = [](const auto& owner) {
-        const auto copy = owner;
-        return copy->number;
-    };
     lab::comparison& places = e.compare("place: read 100,000, in any order", {.unit = "ns/object"});
-    places.cairn("cairn::unique_handle", [=] {
-        return touching<map>(
-            shuffled(far_count),
-            [](map& m, int k) { return cairn::unique_handle<map>{m, m.emplace(k)}; }, read);
-    });
-    places.cairn("cairn::unique_in, pool", [=] {
-        using pool = cairn::pool_of<object>;
-        return touching<pool>(
-            shuffled(far_count),
-            [](pool& m, int k) { return cairn::make_unique_in<object, cairn::pool>(m, k); }, read);
-    });
-    places.peer("std::unique_ptr", [=] {
-        return touching<nothing>(
-            shuffled(far_count), [](nothing&, int k) { return std::make_unique<object>(k); }, read);
-    });
-    places.peer("std::unique_ptr, made among others", [=] {
-        // What a program that runs for a while has: each object lies between those of others.
-        return touching<std::vector<std::unique_ptr<char[]>>>(
-            shuffled(far_count),
-            [](std::vector<std::unique_ptr<char[]>>& others, int k) {
-                others.push_back(
-                    std::make_unique<char[]>(16 + static_cast<std::size_t>(k) * 7919 % 497));
-                return std::make_unique<object>(k);
-            },
-            read);
-    });
+    places.cairn("cairn::unique_handle", read<owned_by_handle>);
+    places.cairn("cairn::unique_in, pool", read<owned_in_pool>);
+    places.peer("std::unique_ptr", read<owned_by_std>);
+    places.peer("std::unique_ptr, made among others", read<owned_among_others>);
     lab::comparison& together =
         e.compare("counts: copy and read 100,000, in any order",
                   {.unit = "ns/object",
                    .causes = {{"The count lies in a table of the store, so that it outlives the "
                                "object without a block of its own: one line more than where a "
                                "block has both."}}});
-    together.cairn("cairn::shared_handle, plain", [=] {
-        return touching<store<cairn::plain_count>>(
-            shuffled(far_count), [](store<cairn::plain_count>& m, int k) { return m.make(k); },
-            copy_and_read);
-    });
-    together.cairn("cairn::shared_handle, atomic", [=] {
-        return touching<store<cairn::atomic_count>>(
-            shuffled(far_count), [](store<cairn::atomic_count>& m, int k) { return m.make(k); },
-            copy_and_read);
-    });
-    together.peer("std::shared_ptr, one block", [=] {
-        have_a_second_thread();
-        return touching<nothing>(
-            shuffled(far_count), [](nothing&, int k) { return std::make_shared<object>(k); },
-            copy_and_read);
-    });
-    together.peer("std::shared_ptr, two blocks", [=] {
-        have_a_second_thread();
-        return touching<nothing>(
-            shuffled(far_count),
-            [](nothing&, int k) { return std::shared_ptr<object>{new object{k}}; }, copy_and_read);
-    });
+    together.cairn("cairn::shared_handle, plain", copied_and_read<shared_plain>);
+    together.cairn("cairn::shared_handle, atomic", copied_and_read<shared_atomic>);
+    together.peer("std::shared_ptr, one block", copied_and_read<shared_by_std>);
+    together.peer("std::shared_ptr, two blocks", copied_and_read<shared_in_two_blocks>);
 }
 
-// ---- two threads that lock the same handles ----------------------------------------------------
+void add_ends(lab::experiment& e) {
+    lab::comparison& unique = e.compare("unique: make and drop", {.unit = "ns/object"});
+    unique.cairn("cairn::unique_handle", made_and_dropped<owned_by_handle>);
+    unique.cairn("cairn::unique_in, pool", made_and_dropped<owned_in_pool>);
+    unique.mallocs(made_and_dropped<owned_by_std>, " std::unique_ptr");
+    lab::comparison& shared = e.compare("shared: make and drop", {.unit = "ns/object"});
+    shared.cairn("cairn::shared_handle, plain", made_and_dropped<shared_plain>);
+    shared.cairn("cairn::shared_handle, atomic", made_and_dropped<shared_atomic>);
+    shared.cairn("cairn::make_shared_in, heap", made_and_dropped<shared_in_heap>);
+    shared.cairn("cairn::make_shared_in, pool", made_and_dropped<shared_in_pool>);
+    shared.mallocs(made_and_dropped<shared_by_std>, " std::shared_ptr");
+    shared.peer("std::shared_ptr, two blocks", made_and_dropped<shared_in_two_blocks>);
+    lab::comparison& copy = e.compare("shared: copy and drop", {.unit = "ns/copy"});
+    copy.cairn("cairn::shared_handle, plain", copied<shared_plain>);
+    copy.cairn("cairn::shared_handle, atomic", copied<shared_atomic>);
+    copy.peer("std::shared_ptr", copied<shared_by_std>);
+}
 
-void add_threads(lab::experiment& e) {
+void add_looks(lab::experiment& e) {
+    lab::comparison& weak = e.compare("weak: is it alive, read it", {.unit = "ns/look-up"});
+    weak.cairn("cairn handle", looked_at<only_handles>);
+    weak.cairn("cairn handle, locked, plain", looked_at<shared_plain>);
+    weak.cairn("cairn handle, locked, atomic", looked_at<shared_atomic>);
+    weak.peer("std::weak_ptr", looked_at<shared_by_std>);
     if (e.options().hardware_threads() < 2) { return; }
     lab::comparison& c = e.compare("weak: locked by two threads, 1,000 each",
                                    {.unit = "ns/look-up", .unpinned = true});
-    c.cairn("cairn handle, locked, atomic", [] {
-        return [people = std::make_unique<lab::crew>(2u),
-                m = std::make_unique<store<cairn::atomic_count>>(),
-                held = std::vector<store<cairn::atomic_count>::shared_type>{}](
-                   lab::sample& s) mutable {
-            while (held.size() < object_count) { held.push_back(m->make(1)); }
-            people->run(s, [&](unsigned t) {
-                int sum = 0;
-                for (std::uint64_t r = 0; r != s.repetitions(); ++r) {
-                    for (std::size_t k = 0; k < object_count; ++k) {
-                        const std::size_t at = t == 0 ? k : object_count - 1 - k;
-                        if (const auto o = m->lock(held[at].handle())) { sum += o->number; }
-                    }
-                }
-                lab::keep(&sum);
-            });
-            s.did(s.repetitions() * object_count);
-        };
-    });
-    c.peer("std::weak_ptr", [] {
-        return [people = std::make_unique<lab::crew>(2u),
-                held = std::vector<std::shared_ptr<object>>{},
-                weak_ones = std::vector<std::weak_ptr<object>>{}](lab::sample& s) mutable {
-            while (held.size() < object_count) {
-                held.push_back(std::make_shared<object>(1));
-                weak_ones.push_back(held.back());
-            }
-            people->run(s, [&](unsigned t) {
-                int sum = 0;
-                for (std::uint64_t r = 0; r != s.repetitions(); ++r) {
-                    for (std::size_t k = 0; k < object_count; ++k) {
-                        const std::size_t at = t == 0 ? k : object_count - 1 - k;
-                        if (const auto o = weak_ones[at].lock()) { sum += o->number; }
-                    }
-                }
-                lab::keep(&sum);
-            });
-            s.did(s.repetitions() * object_count);
-        };
-    });
+    c.cairn("cairn handle, locked, atomic", looked_at_by_two<shared_atomic>);
+    c.peer("std::weak_ptr", looked_at_by_two<shared_by_std>);
 }
 
-const lab::registration owners{
-    "owners", "What do unique, shared and weak ownership cost?", [](lab::experiment& e) {
-        e.quick_seconds = 8;
-        add_chains(e);
-        add_places(e);
-        add_threads(e);
-        lab::comparison& unique = e.compare("unique: make and drop", {.unit = "ns/object"});
-        unique.cairn("cairn::unique_handle", [] {
-            return [m = std::make_unique<map>(), held = std::vector<cairn::unique_handle<map>>(
-                                                     object_count)](lab::sample& s) mutable {
-                make_and_drop(
-                    s,
-                    [&](std::size_t k) {
-                        held[k] = cairn::unique_handle{*m, m->emplace(static_cast<int>(k))};
-                    },
-                    [&](std::size_t k) { held[k].reset(); });
-            };
-        });
-        unique.cairn("cairn::unique_in, pool", [] {
-            using owner = cairn::unique_in<object, cairn::pool>;
-            return
-                [m = std::make_unique<cairn::pool>(sizeof(object)),
-                 held = std::vector<std::optional<owner>>(object_count)](lab::sample& s) mutable {
-                    make_and_drop(
-                        s,
-                        [&](std::size_t k) {
-                            held[k].emplace(cairn::make_unique_in<object, cairn::pool>(
-                                *m, static_cast<int>(k)));
-                        },
-                        [&](std::size_t k) { held[k].reset(); });
-                };
-        });
-        unique.mallocs(
-            [] {
-                return [held = std::vector<std::unique_ptr<object>>(object_count)](
-                           lab::sample& s) mutable {
-                    make_and_drop(
-                        s,
-                        [&](std::size_t k) {
-                            held[k] = std::make_unique<object>(static_cast<int>(k));
-                        },
-                        [&](std::size_t k) { held[k].reset(); });
-                };
-            },
-            " std::unique_ptr");
-
-        lab::comparison& shared = e.compare("shared: make and drop", {.unit = "ns/object"});
-        const auto shared_cairn = [&]<class Count>(const char* name) {
-            shared.cairn(name, [] {
-                using owner = typename store<Count>::shared_type;
-                return [m = std::make_unique<store<Count>>(),
-                        held = std::vector<owner>(object_count)](lab::sample& s) mutable {
-                    make_and_drop(
-                        s, [&](std::size_t k) { held[k] = m->make(static_cast<int>(k)); },
-                        [&](std::size_t k) {
-                            held[k].reset();
-                            if (k + 1 == object_count) { m->collect(); }
-                        });
-                };
-            });
-        };
-        shared_cairn.operator()<cairn::plain_count>("cairn::shared_handle, plain");
-        shared_cairn.operator()<cairn::atomic_count>("cairn::shared_handle, atomic");
-        const auto make_shared_in = [](auto make_memory) {
-            return [=] {
-                have_a_second_thread();
-                return [m = make_memory(), held = std::vector<std::shared_ptr<object>>(
-                                               object_count)](lab::sample& s) mutable {
-                    make_and_drop(
-                        s,
-                        [&](std::size_t k) {
-                            held[k] = cairn::make_shared_in<object>(*m, static_cast<int>(k));
-                        },
-                        [&](std::size_t k) { held[k].reset(); });
-                };
-            };
-        };
-        shared.cairn("cairn::make_shared_in, heap", make_shared_in([] {
-                         return std::make_unique<cairn::heap<>>(std::size_t{1} << 20);
-                     }));
-        shared.cairn("cairn::make_shared_in, pool", make_shared_in([] {
-                         // The counts of the C++ library lie in front of the object.
-                         return std::make_unique<cairn::pool>(sizeof(object) + 64);
-                     }));
-        shared.mallocs(
-            [] {
-                have_a_second_thread();
-                return [held = std::vector<std::shared_ptr<object>>(object_count)](
-                           lab::sample& s) mutable {
-                    make_and_drop(
-                        s,
-                        [&](std::size_t k) {
-                            held[k] = std::make_shared<object>(static_cast<int>(k));
-                        },
-                        [&](std::size_t k) { held[k].reset(); });
-                };
-            },
-            " std::shared_ptr");
-        shared.peer("std::shared_ptr, two blocks", [] {
-            have_a_second_thread();
-            return [held = std::vector<std::shared_ptr<object>>(object_count)](
-                       lab::sample& s) mutable {
-                make_and_drop(
-                    s, [&](std::size_t k) { held[k].reset(new object{static_cast<int>(k)}); },
-                    [&](std::size_t k) { held[k].reset(); });
-            };
-        });
-
-        lab::comparison& copy = e.compare("shared: copy and drop", {.unit = "ns/copy"});
-        copy.cairn("cairn::shared_handle, plain",
-                   copies<store<cairn::plain_count>::shared_type>(one_owner<cairn::plain_count>));
-        copy.cairn("cairn::shared_handle, atomic",
-                   copies<store<cairn::atomic_count>::shared_type>(one_owner<cairn::atomic_count>));
-        copy.peer("std::shared_ptr", copies<std::shared_ptr<object>>([] {
-                      have_a_second_thread();
-                      return std::pair{0, std::make_shared<object>(1)};
-                  }));
-
-        lab::comparison& weak = e.compare("weak: is it alive, read it", {.unit = "ns/look-up"});
-        weak.cairn("cairn handle", [] {
-            return [m = std::make_unique<map>(),
-                    handles = std::vector<map::handle_type>{}](lab::sample& s) mutable {
-                while (handles.size() < object_count) { handles.push_back(m->emplace(1)); }
-                int sum = 0;
-                for (std::uint64_t r = 0; r != s.repetitions(); ++r) {
-                    for (const auto h : handles) {
-                        if (const object* o = m->find(h)) { sum += o->number; }
-                    }
-                }
-                lab::keep(&sum);
-                s.did(s.repetitions() * object_count);
-            };
-        });
-        // What weak_ptr::lock() does: an owner for as long as one looks.
-        const auto locked = [&]<class Count>(const char* name) {
-            weak.cairn(name, [] {
-                using owner = typename store<Count>::shared_type;
-                return [m = std::make_unique<store<Count>>(), held = std::vector<owner>{},
-                        handles = std::vector<map::handle_type>{}](lab::sample& s) mutable {
-                    while (held.size() < object_count) {
-                        held.push_back(m->make(1));
-                        handles.push_back(held.back().handle());
-                    }
-                    int sum = 0;
-                    for (std::uint64_t r = 0; r != s.repetitions(); ++r) {
-                        for (const auto h : handles) {
-                            if (const auto o = m->lock(h)) { sum += o->number; }
-                        }
-                    }
-                    lab::keep(&sum);
-                    s.did(s.repetitions() * object_count);
-                };
-            });
-        };
-        locked.operator()<cairn::plain_count>("cairn handle, locked, plain");
-        locked.operator()<cairn::atomic_count>("cairn handle, locked, atomic");
-        weak.peer("std::weak_ptr", [] {
-            have_a_second_thread();
-            return [held = std::vector<std::shared_ptr<object>>{},
-                    weak_ones = std::vector<std::weak_ptr<object>>{}](lab::sample& s) mutable {
-                while (held.size() < object_count) {
-                    held.push_back(std::make_shared<object>(1));
-                    weak_ones.push_back(held.back());
-                }
-                int sum = 0;
-                for (std::uint64_t r = 0; r != s.repetitions(); ++r) {
-                    for (const auto& w : weak_ones) {
-                        if (const auto o = w.lock()) { sum += o->number; }
-                    }
-                }
-                lab::keep(&sum);
-                s.did(s.repetitions() * object_count);
-            };
-        });
-    }};
+const lab::registration owners{"owners", "What do unique, shared and weak ownership cost?",
+                               [](lab::experiment& e) {
+                                   e.quick_seconds = 8;
+                                   add_chains(e);
+                                   add_places(e);
+                                   add_ends(e);
+                                   add_looks(e);
+                               }};
 
 }  // namespace

@@ -242,6 +242,74 @@ struct share_of_new {
     }
 };
 
+/// The parse itself, with each kind of small vector.
+lab::comparison& add_speed(lab::experiment& e, const std::string& path) {
+    lab::comparison& c = e.compare("lines per second", {.unit = "lines/s",
+                                                        .better = lab::better::higher,
+                                                        .measure = lab::measure::ops_per_second,
+                                                        .weight = 30,
+                                                        .equal_checksums = true,
+                                                        .one_repetition = true,
+                                                        .quick_samples = 40,
+                                                        .full_samples = 300,
+                                                        .show_spread = true});
+    c.mallocs(parse<vector_lists>(path));
+    publish(c.row(lab::name_of_system_malloc()), with_new);
+    c.peer("std::pmr::monotonic", parse<pmr_lists>(path));
+    c.peer("std::pmr::monotonic, warm buffer", parse<pmr_buffer_lists>(path));
+    c.cairn("cairn::std_allocator on growing_arena", parse<cairn_vector_lists<>>(path));
+    c.cairn("cairn::std_allocator on monotonic<growing_arena>",
+            parse<cairn_vector_lists<cairn::monotonic<coalescing_arena>>>(path));
+    c.cairn("cairn::growing_arena and builder", parse<cairn_builder_lists<>>(path));
+    c.limit("small vector of 8 inside the node", parse<small_vector_lists>(path));
+    publish(&c.baseline("the article's arena", parse<article_lists>(path)), with_arena);
+    return c;
+}
+
+void add_speed_up(lab::experiment& e, const lab::comparison& speed) {
+    lab::comparison& ratio =
+        e.relative(speed, std::string{"speed-up over "} + lab::name_of_system_malloc(),
+                   lab::name_of_system_malloc());
+    for (const char* name : {"the article's arena", "cairn::std_allocator on growing_arena",
+                             "cairn::std_allocator on monotonic<growing_arena>"}) {
+        ratio.publish(name, with_arena.median / with_new.median, "x",
+                      "parser article, arena over new, medians");
+    }
+}
+
+void add_share_of_new(lab::experiment& e, const std::string& path) {
+    lab::comparison& c =
+        e.compare("share of the parse that is new and delete", {.unit = "% of time",
+                                                                .measure = lab::measure::value,
+                                                                .weight = 4,
+                                                                .quick_samples = 15,
+                                                                .compares = false});
+    c.mallocs([path] { return [work = share_of_new{path}](lab::sample& s) mutable { work(s); }; });
+    if (lab::contender* const who = c.row(lab::name_of_system_malloc())) {
+        who->published(25, "% of time", "parser article, by a profiler")
+            .note("malloc and free, and what they cost the caches; the article counts new alone");
+    }
+}
+
+void add_counted_calls(lab::experiment& e, const std::string& path) {
+    lab::comparison& c =
+        e.compare("calls to the allocator in one parse",
+                  {.unit = "calls", .measure = lab::measure::value, .one_sample = true});
+    c.peer("std::vector on malloc", count<counted_std>(path));
+    c.peer("std::pmr::monotonic", count<counted_pmr>(path));
+    c.cairn("cairn::std_allocator on growing_arena",
+            count<cairn_vector_lists<counted_arena>>(path));
+    c.cairn("cairn::growing_arena and builder", count<cairn_builder_lists<counted_arena>>(path));
+    e.also(c, malloc_calls, {.unit = "calls"});
+    e.also(c, bytes_asked, {.unit = "bytes"});
+    e.also(
+        c, bytes_held,
+        {.unit = "bytes",
+         .causes = {
+             {"Nothing is freed before the arena's reset: arrays that vectors have outgrown stay, "
+              "and each of its blocks is twice the last."}}});
+}
+
 const lab::registration parser_experiment{
     "parser",
     "How many lines a second does a real parser reach, and what do its small vectors cost?",
@@ -250,66 +318,9 @@ const lab::registration parser_experiment{
         if (!path.empty()) (void)read_source(path);  // throws bad_input
         e.quick_seconds = 12;
         e.full_seconds = 120;
-
-        lab::comparison& speed =
-            e.compare("lines per second", {.unit = "lines/s",
-                                           .better = lab::better::higher,
-                                           .measure = lab::measure::ops_per_second,
-                                           .weight = 30,
-                                           .equal_checksums = true,
-                                           .one_repetition = true,
-                                           .quick_samples = 40,
-                                           .full_samples = 300,
-                                           .show_spread = true});
-        speed.mallocs(parse<vector_lists>(path));
-        publish(speed.row(lab::name_of_system_malloc()), with_new);
-        speed.peer("std::pmr::monotonic", parse<pmr_lists>(path));
-        speed.peer("std::pmr::monotonic, warm buffer", parse<pmr_buffer_lists>(path));
-        speed.cairn("cairn::std_allocator on growing_arena", parse<cairn_vector_lists<>>(path));
-        speed.cairn("cairn::std_allocator on monotonic<growing_arena>",
-                    parse<cairn_vector_lists<cairn::monotonic<coalescing_arena>>>(path));
-        speed.cairn("cairn::growing_arena and builder", parse<cairn_builder_lists<>>(path));
-        speed.limit("small vector of 8 inside the node", parse<small_vector_lists>(path));
-        publish(&speed.baseline("the article's arena", parse<article_lists>(path)), with_arena);
-
-        lab::comparison& ratio =
-            e.relative(speed, std::string{"speed-up over "} + lab::name_of_system_malloc(),
-                       lab::name_of_system_malloc());
-        for (const char* name : {"the article's arena", "cairn::std_allocator on growing_arena",
-                                 "cairn::std_allocator on monotonic<growing_arena>"}) {
-            ratio.publish(name, with_arena.median / with_new.median, "x",
-                          "parser article, arena over new, medians");
-        }
-
-        lab::comparison& share =
-            e.compare("share of the parse that is new and delete", {.unit = "% of time",
-                                                                    .measure = lab::measure::value,
-                                                                    .weight = 4,
-                                                                    .quick_samples = 15,
-                                                                    .compares = false});
-        share.mallocs(
-            [path] { return [work = share_of_new{path}](lab::sample& s) mutable { work(s); }; });
-        if (lab::contender* const who = share.row(lab::name_of_system_malloc())) {
-            who->published(25, "% of time", "parser article, by a profiler")
-                .note(
-                    "malloc and free, and what they cost the caches; the article counts new alone");
-        }
-
-        lab::comparison& counts =
-            e.compare("calls to the allocator in one parse",
-                      {.unit = "calls", .measure = lab::measure::value, .one_sample = true});
-        counts.peer("std::vector on malloc", count<counted_std>(path));
-        counts.peer("std::pmr::monotonic", count<counted_pmr>(path));
-        counts.cairn("cairn::std_allocator on growing_arena",
-                     count<cairn_vector_lists<counted_arena>>(path));
-        counts.cairn("cairn::growing_arena and builder",
-                     count<cairn_builder_lists<counted_arena>>(path));
-        e.also(counts, malloc_calls, {.unit = "calls"});
-        e.also(counts, bytes_asked, {.unit = "bytes"});
-        e.also(counts, bytes_held,
-               {.unit = "bytes",
-                .causes = {{"Nothing is freed before the arena's reset: arrays that vectors have "
-                            "outgrown stay, and each of its blocks is twice the last."}}});
+        add_speed_up(e, add_speed(e, path));
+        add_share_of_new(e, path);
+        add_counted_calls(e, path);
     }};
 
 }  // namespace

@@ -231,67 +231,67 @@ std::string take(const lab::experiment_result& e) {
                            "lines pay where accesses are random, and columns (aos-soa) pay more.";
 }
 
+lab::case_options exact(const char* unit) {
+    return {.unit = unit, .measure = lab::measure::value, .one_sample = true};
+}
+/// A row that a function computes.
+template <class Function>
+lab::contender& add_figure(lab::comparison& c, const std::string& name, Function figure) {
+    return c.baseline(name, [figure] {
+        return [figure](lab::sample& s) { s.value(static_cast<double>(figure())); };
+    });
+}
+
+struct tables {
+    lab::comparison& waste;
+    lab::comparison& lines;
+    lab::comparison& straddled;
+    lab::comparison& unused;
+    lab::comparison& time;
+    lab::comparison& random;
+
+    template <class P>
+    void add(const char* name, bool is_published = false) {
+        auto& w = add_figure(waste, name, [] { return sizeof(P) - member_bytes; });
+        auto& two = add_figure(straddled, name, [] { return straddling<P>().size(); });
+        two.note(straddling_words<P>());
+        auto& alone = add_figure(unused, "angular_velocity, " + std::string{name},
+                                 unused_by_angular_velocity<P>);
+        if (is_published) {
+            w.published(3, "bytes/particle", "thesis listing 5.2 (pahole)");
+            two.published(1, "members", "thesis listing 5.2 (pahole), angular_velocity");
+            alone.published(90.6, "%/read", "thesis 5.1.1, listing 5.2");
+        }
+        add_figure(lines, name, lines_per_update<P>);
+        time.baseline(name, update<P>(1000000));
+        random.baseline(name, update_at_random<P>(1000000));
+    }
+};
+
 const lab::registration struct_layout{
     "struct-layout", "What does the order of the members of a struct cost?",
     [](lab::experiment& e) {
         e.quick_seconds = 3;
         e.background = true;
-        lab::comparison& waste = e.compare(
-            "bytes wasted",
-            {.unit = "bytes/particle", .measure = lab::measure::value, .one_sample = true});
-        lab::comparison& lines =
-            e.compare("cache lines touched",
-                      {.unit = "lines/update", .measure = lab::measure::value, .one_sample = true});
-        const auto exact = [](const char* unit) {
-            return lab::case_options{
-                .unit = unit, .measure = lab::measure::value, .one_sample = true};
-        };
-        lab::comparison& straddled = e.compare("members on two lines", exact("members"));
-        lab::comparison& unused = e.compare("loaded and not used", exact("%/read"));
-        unused
-            .baseline("one byte",
-                      [] { return [](lab::sample& s) { s.value(unused_share(0, 1)); }; })
-            .published(98.4, "%/read", "thesis 3.1.4");
-        lab::comparison& time = e.compare("update of 1000000", {.unit = "ns/particle"});
-        lab::comparison& random =
-            e.compare("update of 1000000, in random order", {.unit = "ns/particle"});
+        e.take = take;
+        tables all{e.compare("bytes wasted", exact("bytes/particle")),
+                   e.compare("cache lines touched", exact("lines/update")),
+                   e.compare("members on two lines", exact("members")),
+                   e.compare("loaded and not used", exact("%/read")),
+                   e.compare("update of 1000000", {.unit = "ns/particle"}),
+                   e.compare("update of 1000000, in random order", {.unit = "ns/particle"})};
+        add_figure(all.unused, "one byte", [] {
+            return unused_share(0, 1);
+        }).published(98.4, "%/read", "thesis 3.1.4");
         lab::comparison& large =
             e.compare("update of 500000 of 256 bytes, in random order", {.unit = "ns/particle"});
         large.baseline("as written (listing 5.1)", update_at_random<as_written_256>(500000));
         large.baseline("by use: as cairn layout proposes", update_at_random<by_use_256>(500000));
-        const auto add = [&]<class P>(const char* name, auto published) {
-            const auto kind = lab::kind::baseline;
-            auto& w = waste.add(kind, name, [] {
-                return
-                    [](lab::sample& s) { s.value(static_cast<double>(sizeof(P) - member_bytes)); };
-            });
-            auto& two = straddled
-                            .add(kind, name,
-                                 [] {
-                                     return [](lab::sample& s) {
-                                         s.value(static_cast<double>(straddling<P>().size()));
-                                     };
-                                 })
-                            .note(straddling_words<P>());
-            auto& alone = unused.add(kind, "angular_velocity, " + std::string{name}, [] {
-                return [](lab::sample& s) { s.value(unused_by_angular_velocity<P>()); };
-            });
-            if (published) {
-                w.published(3, "bytes/particle", "thesis listing 5.2 (pahole)");
-                two.published(1, "members", "thesis listing 5.2 (pahole), angular_velocity");
-                alone.published(90.6, "%/read", "thesis 5.1.1, listing 5.2");
-            }
-            lines.add(kind, name,
-                      [] { return [](lab::sample& s) { s.value(lines_per_update<P>()); }; });
-            time.add(kind, name, update<P>(1000000));
-            random.add(kind, name, update_at_random<P>(1000000));
-        };
-        add.operator()<as_written>("as written (listing 5.1)", true);
-        add.operator()<careless>("careless: small between large", false);
-        add.operator()<by_size>("largest alignment first", false);
-        add.operator()<by_use>("by use: as cairn layout proposes", false);
-        add_counts(e, time);
-        e.take = take;
+        all.add<as_written>("as written (listing 5.1)", true);
+        all.add<careless>("careless: small between large");
+        all.add<by_size>("largest alignment first");
+        all.add<by_use>("by use: as cairn layout proposes");
+        add_counts(e, all.time);
     }};
 
 }  // namespace

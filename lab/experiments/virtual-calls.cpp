@@ -185,68 +185,65 @@ std::function<void(lab::sample&)> in_peer_store(std::index_sequence<N...>, bool 
         [store] { store->template each_named<derived<N>...>([](auto& o) { o.update(); }); });
 }
 
+auto by_pointers(bool sorted) {
+    return [sorted] {
+        return each([all = population(sorted)] {
+            for (auto& o : *all) o->update();
+        });
+    };
+}
+auto by_weak_pointers() {
+    auto owners = std::make_shared<std::vector<std::shared_ptr<base>>>();
+    const auto all = population(false);
+    for (auto& o : *all) owners->push_back(std::move(o));
+    std::vector<std::weak_ptr<base>> handles(owners->begin(), owners->end());
+    return each([owners, handles = std::move(handles)] {
+        for (const auto& h : handles) {
+            if (const std::shared_ptr<base> o = h.lock()) o->update();
+        }
+    });
+}
+
+void add_loops(lab::experiment& e) {
+    constexpr auto all_types = std::make_index_sequence<types>{};
+    lab::comparison& c =
+        e.compare("100000 objects, 16 types", {.unit = "ns/object", .many_per_cycle = true});
+    c.cairn("cairn::packed_array for each type",
+            [=] { return packed<cairn::packed_array>(all_types); });
+    c.cairn("cairn::polymorphic_store, types named", [] {
+        return stored<all_stores::closed, all_stores::direct>([](auto& o) { o.update(); });
+    });
+    c.cairn("cairn::polymorphic_store, types named, virtual functions", [] {
+        return stored<all_stores::closed_virtual, derived>([](auto& o) { o.update(); });
+    });
+    c.cairn("cairn::polymorphic_store, any types, virtual calls",
+            [] { return stored<all_stores::open, derived>([](base& o) { o.update(); }); });
+    c.limit("std::vector for each type", [=] { return packed<std_array>(all_types); });
+    c.peer("virtual, random order", by_pointers(false));
+    c.peer("virtual, sorted by type", by_pointers(true));
+    c.peer("std::variant, one vector", [=] { return variants(all_types); });
+    lab::peer_polymorphic_stores<base>([&]<class Store>(const std::string& name) {
+        c.peer(name + ", types named", [=] { return in_peer_store<Store>(all_types, true); });
+        c.peer(name + ", virtual calls", [=] { return in_peer_store<Store>(all_types, false); });
+    });
+}
+
 const lab::registration calls{
     "virtual-calls",
     "What do virtual calls cost when types come in any order, and what if they do not?",
     [](lab::experiment& e) {
         e.quick_seconds = 4;
         e.background = true;
-        lab::comparison& c =
-            e.compare("100000 objects, 16 types", {.unit = "ns/object", .many_per_cycle = true});
-        c.cairn("cairn::packed_array for each type",
-                [] { return packed<cairn::packed_array>(std::make_index_sequence<types>{}); });
-        c.cairn("cairn::polymorphic_store, types named", [] {
-            return stored<all_stores::closed, all_stores::direct>([](auto& o) { o.update(); });
-        });
-        c.cairn("cairn::polymorphic_store, types named, virtual functions", [] {
-            return stored<all_stores::closed_virtual, derived>([](auto& o) { o.update(); });
-        });
-        c.cairn("cairn::polymorphic_store, any types, virtual calls",
-                [] { return stored<all_stores::open, derived>([](base& o) { o.update(); }); });
-        c.limit("std::vector for each type",
-                [] { return packed<std_array>(std::make_index_sequence<types>{}); });
-        c.peer("virtual, random order", [] {
-            return each([all = population(false)] {
-                for (auto& o : *all) o->update();
-            });
-        });
-        c.peer("virtual, sorted by type", [] {
-            return each([all = population(true)] {
-                for (auto& o : *all) o->update();
-            });
-        });
-        c.peer("std::variant, one vector",
-               [] { return variants(std::make_index_sequence<types>{}); });
-        lab::peer_polymorphic_stores<base>([&]<class Store>(const std::string& name) {
-            c.peer(name + ", types named",
-                   [] { return in_peer_store<Store>(std::make_index_sequence<types>{}, true); });
-            c.peer(name + ", virtual calls",
-                   [] { return in_peer_store<Store>(std::make_index_sequence<types>{}, false); });
-        });
-
-        lab::comparison& found =
-            e.compare("by handle, random order", {.unit = "ns/object", .many_per_cycle = true});
-        found.cairn("cairn::polymorphic_store, types named",
-                    [] { return by_handle<all_stores::closed_virtual, derived>(); });
-        found.cairn("cairn::polymorphic_store, any types",
-                    [] { return by_handle<all_stores::open, derived>(); });
-        found.limit("a pointer, unchecked", [] {
-            return each([all = population(false)] {
-                for (auto& o : *all) o->update();
-            });
-        });
-        found.peer("weak_ptr and shared_ptr", [] {
-            auto owners = std::make_shared<std::vector<std::shared_ptr<base>>>();
-            const auto all = population(false);
-            for (auto& o : *all) owners->push_back(std::move(o));
-            std::vector<std::weak_ptr<base>> handles(owners->begin(), owners->end());
-            return each([owners, handles = std::move(handles)] {
-                for (const auto& h : handles) {
-                    if (const std::shared_ptr<base> o = h.lock()) o->update();
-                }
-            });
-        });
         e.how = "The thesis gives no figure for this note (5.1.1).";
+        add_loops(e);
+        lab::comparison& c =
+            e.compare("by handle, random order", {.unit = "ns/object", .many_per_cycle = true});
+        c.cairn("cairn::polymorphic_store, types named",
+                [] { return by_handle<all_stores::closed_virtual, derived>(); });
+        c.cairn("cairn::polymorphic_store, any types",
+                [] { return by_handle<all_stores::open, derived>(); });
+        c.limit("a pointer, unchecked", by_pointers(false));
+        c.peer("weak_ptr and shared_ptr", by_weak_pointers);
     }};
 
 }  // namespace

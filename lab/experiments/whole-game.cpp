@@ -233,53 +233,69 @@ struct cairn_game {
             e.x += e.dx * (1.0f / 90);
             e.y += e.dy * (1.0f / 90);
         }
-        for (std::uint32_t i = 0; i != tower_count; ++i) {  // aim
+        aim(number);
+        fly();
+        if (!glow() || !tell(number)) return 0;
+        return draw() + quests->next[quests->next.size() - 1]->reward + next_spark;
+    }
+
+private:
+    template <class Rows, class Ends>
+    static void remove(Rows& rows, Ends ends) {
+        if constexpr (KeepsOrder) {
+            rows.erase_if(ends);
+        } else {
+            rows.swap_erase_if(ends);
+        }
+    }
+    void aim(std::uint32_t number) {
+        for (std::uint32_t i = 0; i != tower_count; ++i) {
             tower& t = towers[i];
             if (!enemies.contains(t.target)) t.target = spawn();
             if (mixed(number * tower_count + i) % 4 == 0) {
                 bullets.push_back(bullet_pool.make(bullet{t.target, flight_frames}));
             }
         }
-        std::erase_if(bullets, [this](bullet* b) {  // fly
+    }
+    void fly() {
+        std::erase_if(bullets, [this](bullet* b) {
             if (--b->frames_left != 0) return false;
             if (auto e = enemies.find(b->target)) e->health -= 7;
             bullet_pool.destroy(b);
             return true;
         });
-        const auto is_dead = [](const enemy& e) { return e.health <= 0; };
-        if constexpr (KeepsOrder) {
-            enemies.erase_if(is_dead);
-        } else {
-            enemies.swap_erase_if(is_dead);
-        }
-        sparks.for_each([](auto&& s) {  // glow
+        remove(enemies, [](const enemy& e) { return e.health <= 0; });
+    }
+    bool glow() {
+        sparks.for_each([](auto&& s) {
             s.x += s.dx * (1.0f / 90);
             s.y += s.dy * (1.0f / 90);
             s.heat *= 0.99f;
             s.life -= 1.0f;
         });
-        const auto is_out = [](auto&& s) { return s.life <= 0; };
-        if constexpr (KeepsOrder) {
-            sparks.erase_if(is_out);
-        } else {
-            sparks.swap_erase_if(is_out);
-        }
+        remove(sparks, [](auto&& s) { return s.life <= 0; });
         while (sparks.size() < spark_count) {
             const std::uint32_t n = next_spark++;
             if (!sparks.emplace_back(unit(n), unit(n + 1), unit(n + 2), unit(n + 3),
                                      50 + 100 * unit(n + 4), 1.0f)) {
-                return 0;
+                return false;
             }
         }
-        if (number % 50 == 0) quests = heap.make<quest>();  // story
+        return true;
+    }
+    bool tell(std::uint32_t number) {
+        if (number % 50 == 0) quests = heap.make<quest>();
         for (std::uint32_t i = 0; i != 10; ++i) {
             quest* const q = heap.make<quest>();
-            if (q == nullptr || !quests->next.push_back(q)) return 0;
+            if (q == nullptr || !quests->next.push_back(q)) return false;
             q->reward = i;
             q->giver = quests.get();
         }
         heap.step({.microseconds = 50});
-        cairn::builder<draw_command> commands{frames.active()};  // draw
+        return true;
+    }
+    std::uint64_t draw() {
+        cairn::builder<draw_command> commands{frames.active()};
         for (const enemy& e : enemies) {
             if (!commands.push_back(
                     {e.x, e.y, e.number + static_cast<std::uint32_t>(e.name.size())})) {
@@ -288,8 +304,7 @@ struct cairn_game {
         }
         const cairn::slice<draw_command> list = commands.finish();
         frames.swap();
-        return sum_of(list.data(), list.size()) + quests->next[quests->next.size() - 1]->reward +
-               next_spark;
+        return sum_of(list.data(), list.size());
     }
 };
 

@@ -115,19 +115,48 @@ std::vector<std::string> caches_of_this_machine() {
     return words;
 }
 
+/// Counts by the processor.
+auto counted_by_hardware(const contender& who, const case_names& names, std::uint64_t repetitions) {
+    return [make = who.make, names, repetitions] {
+        return [work = make(), names, repetitions](sample& s) {
+            hardware_counters watch;
+            const std::uint64_t done = run_counted(*work, repetitions, watch);
+            report(s, names, watch.result(), done);
+        };
+    };
+}
+
+/// Runs this program with `words` below valgrind.
+void count_by_valgrind(sample& s, const case_names& names, const std::vector<std::string>& words) {
+    if (CAIRN_LAB_HAS_CALLGRIND == 0) {
+        throw std::runtime_error{"valgrind's headers were not there at compile time"};
+    }
+    std::vector<std::string> all{"valgrind", "--tool=callgrind", "--cache-sim=yes",
+                                 "--collect-atstart=no", "--callgrind-out-file=/dev/null"};
+    for (std::string& word : caches_of_this_machine()) all.push_back(std::move(word));
+    all.push_back(own_program());
+    all.insert(all.end(), words.begin(), words.end());
+    const std::string text = output_of(all);
+    const double operations = number_after(text, operations_word);
+    const counts found = counts_of_report(text);
+    if (operations <= 0 || found.instructions < 0) {
+        throw std::runtime_error{"valgrind counted nothing"};
+    }
+    report(s, names, found, static_cast<std::uint64_t>(operations));
+}
+
+void say_why_nothing_counts(experiment& e) {
+    if (e.how.find("hardware counters") != std::string::npos) return;
+    e.how += std::string{e.how.empty() ? "" : " "} +
+             "Cache misses and instructions: no hardware counters, " + why_no_hardware_counters() +
+             (has_valgrind ? "; --cachegrind simulates them with valgrind." : ".");
+}
+
 }  // namespace
 
 void add_counts(experiment& e, const comparison& c, std::uint64_t repetitions) {
     const bool simulated = e.options().cachegrind;
-    if (!simulated && !why_no_hardware_counters().empty()) {
-        if (e.how.find("hardware counters") == std::string::npos) {
-            e.how += std::string{e.how.empty() ? "" : " "} +
-                     "Cache misses and instructions: no hardware counters, " +
-                     why_no_hardware_counters() +
-                     (has_valgrind ? "; --cachegrind simulates them with valgrind." : ".");
-        }
-        return;
-    }
+    if (!simulated && !why_no_hardware_counters().empty()) return say_why_nothing_counts(e);
     const case_names names{c.name};
     const std::size_t stroke = c.options.unit.find('/');
     const std::string operation =
@@ -144,13 +173,7 @@ void add_counts(experiment& e, const comparison& c, std::uint64_t repetitions) {
     for (const contender& who : c.contenders) {
         if (!who.malloc_library.empty() && who.malloc_library != name_of_system_malloc()) continue;
         if (!simulated) {
-            counted.add(who.kind, who.name, [make = who.make, names, repetitions] {
-                return [work = make(), names, repetitions](sample& s) {
-                    hardware_counters watch;
-                    const std::uint64_t done = run_counted(*work, repetitions, watch);
-                    report(s, names, watch.result(), done);
-                };
-            });
+            counted.add(who.kind, who.name, counted_by_hardware(who, names, repetitions));
             continue;
         }
         const std::vector<std::string> words{"--lab-count",
@@ -159,26 +182,8 @@ void add_counts(experiment& e, const comparison& c, std::uint64_t repetitions) {
                                              who.name,
                                              std::to_string(repetitions),
                                              e.options().full ? "full" : "quick"};
-        counted.add(who.kind, who.name, [names, words] {
-            return [names, words](sample& s) {
-                if (CAIRN_LAB_HAS_CALLGRIND == 0) {
-                    throw std::runtime_error{"valgrind's headers were not there at compile time"};
-                }
-                std::vector<std::string> all{"valgrind", "--tool=callgrind", "--cache-sim=yes",
-                                             "--collect-atstart=no",
-                                             "--callgrind-out-file=/dev/null"};
-                for (std::string& word : caches_of_this_machine()) all.push_back(std::move(word));
-                all.push_back(own_program());
-                all.insert(all.end(), words.begin(), words.end());
-                const std::string text = output_of(all);
-                const double operations = number_after(text, operations_word);
-                const counts found = counts_of_report(text);
-                if (operations <= 0 || found.instructions < 0) {
-                    throw std::runtime_error{"valgrind counted nothing"};
-                }
-                report(s, names, found, static_cast<std::uint64_t>(operations));
-            };
-        });
+        counted.add(who.kind, who.name,
+                    [=] { return [=](sample& s) { count_by_valgrind(s, names, words); }; });
     }
     e.also(counted, names.first_level, options("misses"));
     e.also(counted, names.last_level, options("misses"));

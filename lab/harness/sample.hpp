@@ -1,8 +1,7 @@
 // lab/harness/sample.hpp - one sample: what a contender is handed, and what it hands back.
 //
 //      [a = arena{...}](lab::sample& s) mutable {
-//          for (std::uint64_t r = 0; r != s.repetitions(); ++r) { ...1000 allocations... }
-//          s.did(s.repetitions() * 1000);             // operations; forgetting it is an error
+//          s.repeat(1000, [&] { ...1000 allocations... });   // operations of each repetition
 //      }
 //
 // The whole call is timed unless the contender brackets what counts with start() and stop().
@@ -44,8 +43,15 @@ public:
     /// How often to repeat the work; chosen by the sampler so that a sample lasts long enough.
     [[nodiscard]] std::uint64_t repetitions() const noexcept { return repetitions_; }
 
-    /// Says how many operations were done in all. Required in cases that measure time.
+    /// Says how many operations were done in all. A case that measures time requires it.
     void did(std::uint64_t operations) noexcept { operations_ += operations; }
+
+    /// Calls work() that often, each time for `operations` operations.
+    template <class Work>
+    void repeat(std::uint64_t operations, Work work) {
+        for (std::uint64_t left = repetitions_; left != 0; --left) { work(); }
+        did(repetitions_ * operations);
+    }
 
     /// What the work produced (of ONE repetition). Where a case asks for equal results, contenders
     /// with another checksum than the majority are reported as wrong.

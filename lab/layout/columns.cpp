@@ -1,6 +1,7 @@
 #include "lab/layout/columns.hpp"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 namespace lab::layout {
@@ -36,68 +37,71 @@ std::vector<std::string> write_row(const type_layout& type, const std::vector<me
     return lines;
 }
 
-}  // namespace
-
-columns propose_columns(const type_layout& type, std::span<const member_set> loops) {
-    columns g;
-    // Members with the same signature: the loops that use them.
-    std::vector<std::pair<std::vector<bool>, member_set>> found;
-    std::size_t fields = 0;
-    bool has_base = false;
+/// The members that the same loops use, two or more: a struct of their own each.
+std::vector<member_set> used_together(const type_layout& type, std::span<const member_set> loops) {
+    std::map<std::vector<bool>, member_set> found;  // by the loops that use them
+    std::vector<std::vector<bool>> order;
     for (std::size_t i = 0; i != type.members.size(); ++i) {
         const member& m = type.members[i];
-        if (!m.is_movable()) {
-            has_base = true;
-            continue;
-        }
-        ++fields;
-        if (m.name.empty()) {
-            g.remarks.emplace_back(
-                "a row of a table has no unnamed struct or union: give it a name");
-            continue;
-        }
+        if (!m.is_movable() || m.name.empty() || m.is_bit_field()) continue;
         std::vector<bool> signature;
         for (const member_set& loop : loops) {
             signature.push_back(std::ranges::find(loop, i) != loop.end());
         }
-        if (m.is_bit_field() || std::ranges::find(signature, true) == signature.end()) continue;
-        const auto same =
-            std::ranges::find(found, signature, [](const auto& f) { return f.first; });
-        if (same == found.end()) {
-            found.push_back({signature, {i}});
-        } else {
-            same->second.push_back(i);
-        }
+        if (std::ranges::find(signature, true) == signature.end()) continue;
+        member_set& same = found[signature];
+        if (same.empty()) order.push_back(signature);
+        same.push_back(i);
     }
     std::vector<member_set> groups;
-    for (const auto& [signature, members] : found) {
-        if (members.size() >= 2) groups.push_back(members);  // a single member is a column already
-        if (members.size() >= 2) fields -= members.size() - 1;
+    for (const auto& signature : order) {
+        if (found[signature].size() >= 2) groups.push_back(found[signature]);
     }
+    return groups;
+}
+
+/// What a row of a table cannot have, of what the type has.
+std::vector<std::string> obstacles(const type_layout& type) {
+    std::vector<std::string> all;
+    const auto say = [&](const char* what, const member& m, const char* cure) {
+        all.push_back(std::string{"a row of a table has no "} + what + std::string{m.name} + cure);
+    };
+    const auto is_part = [](const member& m) { return m.is_movable(); };
+    for (const member& m : type.members) {
+        if (is_part(m) && m.name.empty()) {
+            all.emplace_back("a row of a table has no unnamed struct or union: give it a name");
+        }
+    }
+    if (!std::ranges::all_of(type.members, is_part)) {
+        all.emplace_back("a row of a table has no base class and no virtual function");
+    }
+    for (const member& m : type.members) {
+        if (!is_part(m)) continue;
+        if (m.is_array) say("C array: make ", m, " a std::array");
+        if (m.is_reference) say("reference: make ", m, " a pointer");
+        if (m.is_bit_field()) {
+            say("bit field such as ", m, "");
+            break;
+        }
+    }
+    return all;
+}
+
+}  // namespace
+
+columns propose_columns(const type_layout& type, std::span<const member_set> loops) {
+    const std::vector<member_set> groups = used_together(type, loops);
+    columns g;
     if (!groups.empty()) g.row = write_row(type, groups);
     g.line = "cairn::table<" + (groups.empty() ? type.name : row_name(type.name)) + ">";
-
+    g.remarks = obstacles(type);
+    auto fields = static_cast<std::size_t>(
+        std::ranges::count_if(type.members, [](const member& m) { return m.is_movable(); }));
+    for (const member_set& group : groups) fields -= group.size() - 1;
     constexpr std::size_t field_count_max = 24;  // cairn/containers/inside/row_fields.hpp
-    if (has_base)
-        g.remarks.emplace_back("a row of a table has no base class and no virtual function");
     if (fields > field_count_max) {
         g.remarks.push_back("a row of a table has at most 24 members, and this has " +
                             std::to_string(fields) + ": move some into a struct of their own");
-    }
-    for (const member& m : type.members) {
-        if (!m.is_movable()) continue;
-        if (m.is_array) {
-            g.remarks.push_back("a row of a table has no C array: make " + std::string{m.name} +
-                                " a std::array");
-        }
-        if (m.is_reference) {
-            g.remarks.push_back("a row of a table has no reference: make " + std::string{m.name} +
-                                " a pointer");
-        }
-        if (m.is_bit_field()) {
-            g.remarks.push_back("a row of a table has no bit field such as " + std::string{m.name});
-            break;
-        }
     }
     return g;
 }

@@ -57,38 +57,22 @@ bool unit_walk::read_leb(const unsigned char*& at, std::uint64_t& n) const {
     return false;
 }
 
+/// The forms whose values have a size of their own: DWARF 5, section 7.5.6.
+constexpr std::pair<unsigned, unsigned> sizes_of_forms[]{
+    {DW_FORM_flag_present, 0}, {DW_FORM_implicit_const, 0}, {DW_FORM_data1, 1},
+    {DW_FORM_ref1, 1},         {DW_FORM_flag, 1},           {DW_FORM_strx1, 1},
+    {DW_FORM_addrx1, 1},       {DW_FORM_data2, 2},          {DW_FORM_ref2, 2},
+    {DW_FORM_strx2, 2},        {DW_FORM_addrx2, 2},         {DW_FORM_strx3, 3},
+    {DW_FORM_addrx3, 3},       {DW_FORM_data4, 4},          {DW_FORM_ref4, 4},
+    {DW_FORM_ref_sup4, 4},     {DW_FORM_strx4, 4},          {DW_FORM_addrx4, 4},
+    {DW_FORM_data8, 8},        {DW_FORM_ref8, 8},           {DW_FORM_ref_sup8, 8},
+    {DW_FORM_ref_sig8, 8},     {DW_FORM_data16, 16}};
+
 unit_walk::step unit_walk::step_of(unsigned form) const {
+    const auto sized =
+        std::ranges::find(sizes_of_forms, form, [](const auto& f) { return f.first; });
+    if (sized != std::end(sizes_of_forms)) return {shape::fixed, sized->second};
     switch (form) {
-        case DW_FORM_flag_present:
-        case DW_FORM_implicit_const:
-            return {shape::fixed, 0};
-        case DW_FORM_data1:
-        case DW_FORM_ref1:
-        case DW_FORM_flag:
-        case DW_FORM_strx1:
-        case DW_FORM_addrx1:
-            return {shape::fixed, 1};
-        case DW_FORM_data2:
-        case DW_FORM_ref2:
-        case DW_FORM_strx2:
-        case DW_FORM_addrx2:
-            return {shape::fixed, 2};
-        case DW_FORM_strx3:
-        case DW_FORM_addrx3:
-            return {shape::fixed, 3};
-        case DW_FORM_data4:
-        case DW_FORM_ref4:
-        case DW_FORM_ref_sup4:
-        case DW_FORM_strx4:
-        case DW_FORM_addrx4:
-            return {shape::fixed, 4};
-        case DW_FORM_data8:
-        case DW_FORM_ref8:
-        case DW_FORM_ref_sup8:
-        case DW_FORM_ref_sig8:
-            return {shape::fixed, 8};
-        case DW_FORM_data16:
-            return {shape::fixed, 16};
         case DW_FORM_addr:
             return {shape::fixed, address_size_};
         case DW_FORM_ref_addr:
