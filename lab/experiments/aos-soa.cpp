@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
+#include <fmt/format.h>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -17,6 +18,8 @@
 #include "lab/families/particle_limits.hpp"
 #include "lab/harness/counters.hpp"
 #include "lab/harness/experiment.hpp"
+#include "lab/harness/results.hpp"
+#include "lab/output/output.hpp"
 #include "lab/system/aligned_memory.hpp"
 
 namespace {
@@ -348,9 +351,22 @@ void add_three_of_twenty(lab::experiment& e, std::size_t count) {
     c.peer("std::vector of structs", moved_20<std::vector<of_20>>(count, all));
 }
 
+std::string take(const lab::experiment_result& e) {
+    std::string s;
+    for (const lab::case_result& c : e.cases) {
+        const double soa = lab::median_of(c, "cairn::table soa, each");
+        const double structs = lab::median_of(c, "std::vector");
+        if (soa == 0 || structs == 0) continue;
+        s += fmt::format("{}{}: soa takes {} ns, structs {}", s.empty() ? "" : "; ", c.name,
+                         lab::figure(soa), lab::figure(structs));
+    }
+    return s.empty() ? s : s + ". Columns pay where a loop uses few of the fields.";
+}
+
 const lab::registration aos_soa{
     "aos-soa", "What does the layout of particles cost a loop that reads a third of each?",
     [](lab::experiment& e) {
+        e.take = take;
         add_particles(e, 5000);
         add_particles(e, 1000000);
         add_three_of_twenty(e, 5000);

@@ -159,13 +159,6 @@ void add_contender(comparison& c, kind k, const std::string& name, const char* w
     });
 }
 
-double median_of(const case_result& c, const std::string& name) {
-    for (const contender_result& r : c.contenders) {
-        if (r.name == name && r.counts()) return r.figures.median;
-    }
-    return 0;
-}
-
 std::string row_name(const char* who, const build_kind& how) {
     return fmt::format("{}, {}, {}", who, how.level, name_of(how.asserts));
 }

@@ -300,10 +300,7 @@ void add_counted_walks(experiment& e, bool shuffled) {
 std::string take(const experiment_result& r) {
     const auto median = [&](const std::string& name, const char* row) {
         for (const case_result& c : r.cases) {
-            if (c.name != name) continue;
-            for (const contender_result& x : c.contenders) {
-                if (x.name == row && x.counts()) return x.figures.median;
-            }
+            if (c.name == name) return median_of(c, row);
         }
         return 0.0;
     };
@@ -331,7 +328,7 @@ const registration cache_walk{
         e.background = true;
         e.full_seconds = 40;
         e.how =
-            "Cycles of the time stamp counter, which runs at a fixed rate whatever the clock does. "
+            "Cycles of the core: a chain of dependent additions says how long one takes. "
             "The dotted lines: the caches of this machine, and where the thesis found its steps on "
             "an i7-6700k (32 KiB, 256 KiB, 8 MiB). Its figures 3.7 and 3.8 switch the prefetcher "
             "off, which no program may do; the shuffled walk defeats it instead. Sets with few "

@@ -13,13 +13,13 @@
 //   touches alone   nobody allocates: the same loops touch memory that is always there. What is above
 //                   it is the time in memory operations; it is a column of its own.
 #include "lab/families/heap_family.hpp"
+#include "lab/harness/counters.hpp"
 
 #include <algorithm>
 #include <cairn/alloc/frame_arena.hpp>
 #include <cairn/alloc/pool.hpp>
 #include <cairn/alloc/virtual_arena.hpp>
 #include <cairn/core/sizes.hpp>
-#include <chrono>
 #include <numeric>
 #include <utility>
 
@@ -131,8 +131,9 @@ public:
     }
     game(game&&) = delete;
 
-    /// Returns: the microseconds of the frame's memory work.
-    double frame(int number) {
+    /// `timer` times the frame's memory work. Returns: its microseconds.
+    double frame(int number, lab::sample& timer) {
+        timer_ = &timer;
         us_ = 0;
         for (auto& v : victims_) v = static_cast<std::uint32_t>(random_() % object_count);
         const std::size_t size_at = random_();
@@ -152,10 +153,11 @@ public:
 private:
     template <class Work>
     void timed(Work work) {
-        const auto t = std::chrono::steady_clock::now();
+        const std::int64_t before = timer_->manual() ? timer_->elapsed_ns() : 0;
+        timer_->start();
         work();
-        us_ +=
-            std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - t).count();
+        timer_->stop();
+        us_ += static_cast<double>(timer_->elapsed_ns() - before) / 1000;
     }
     void load_level() {
         memory_->end_level();
@@ -183,6 +185,7 @@ private:
     }
 
     M* memory_;
+    lab::sample* timer_ = nullptr;
     std::mt19937 random_{31};
     std::vector<std::uint32_t> object_sizes_ = log_uniform(4096, 32, 32, 2048);
     std::vector<std::uint32_t> temporary_sizes_ = log_uniform(512, 33, 256, 16384);
@@ -195,15 +198,16 @@ private:
     double us_ = 0;
 };
 
-/// Plays `frame_count` frames. Returns: the microseconds of each, sorted.
+/// Plays `frame_count` frames, timed by `timer`. Returns: the microseconds of each, sorted.
 template <class M>
-std::vector<double> play(M& memory, int frame_count) {
+std::vector<double> play(M& memory, int frame_count, lab::sample& timer) {
     game<M> played{memory};
+    lab::sample unseen{1};
     std::vector<double> frames;
     // Two levels are the loading screen: what was never touched before is touched there.
     constexpr int warm_up = 200;
     for (int f = 0; f < frame_count + warm_up; ++f) {
-        const double us = played.frame(f);
+        const double us = played.frame(f, f < warm_up ? unseen : timer);
         if (f >= warm_up) frames.push_back(us);
     }
     std::sort(frames.begin(), frames.end());
@@ -216,10 +220,12 @@ double mean(const std::vector<double>& v) {
 
 template <class M>
 void report(M& memory, lab::sample& s, int frame_count) {
-    const std::vector<double> frames = play(memory, frame_count);
+    const std::vector<double> frames = play(memory, frame_count, s);
+    s.did(frames.size());
     touches_alone nobody;
+    lab::sample unseen{1};
     s.value(mean(frames));
-    s.also("above the touches, mean", mean(frames) - mean(play(nobody, frame_count)));
+    s.also("above the touches, mean", mean(frames) - mean(play(nobody, frame_count, unseen)));
     s.also("time in memory, p50", frames[frames.size() / 2]);
     s.also("time in memory, p99", frames[frames.size() * 99 / 100]);
     s.also("time in memory, max", frames.back());
@@ -247,7 +253,7 @@ const lab::registration frames{
             "of which "
             "the share is given. Caches and pages are warmer than in a game that does other work "
             "in between.";
-        const int count = e.options().full ? 20'000 : 1'000;
+        const int count = e.options().full && !e.options().cachegrind ? 20'000 : 1'000;
         lab::comparison& c =
             e.compare("time in memory, mean", {.unit = "us/frame", .measure = lab::measure::value});
         c.limit("touches alone", plays<touches_alone>(count));
@@ -261,6 +267,7 @@ const lab::registration frames{
         }
         e.also(c, "share of a frame at 90 Hz, p99", {.unit = "%"});
         e.also(c, "frames over 1 ms", {.unit = "frames"});
+        add_counts(e, c);
     }};
 
 }  // namespace

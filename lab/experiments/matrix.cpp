@@ -151,13 +151,6 @@ constexpr const char* scalar = "naive / transposed, not vectorized";
 constexpr const char* vectors = "naive / transposed";
 constexpr const char* registers = "naive summed in a register / transposed, not vectorized";
 
-double median_of(const case_result& c, std::string_view name) {
-    for (const contender_result& x : c.contenders) {
-        if (x.counts() && x.name == name) return x.figures.median;
-    }
-    return 0;
-}
-
 std::string take(const experiment_result& r) {
     for (const case_result& c : r.cases) {
         const double whole = median_of(c, scalar);

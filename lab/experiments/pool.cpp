@@ -117,6 +117,8 @@ lab::comparison& add_case(lab::experiment& e, const std::string& name, double we
                 [] { return work_on<known_addresses<Size>, Work>(); });
     }
     c.cairn("cairn::pool", [] { return work_on<cairn_pool<Size>, Work>(); });
+    c.cairn("cairn::pool as constructed",
+            [] { return work_on<cairn_pool_as_constructed<Size>, Work>(); });
     c.baseline("article, external list",
                [] { return work_on<article_external_list<Size>, Work>(); });
     c.baseline("fast-alloc pool", [] { return work_on<fast_alloc_pool<Size>, Work>(); });
@@ -340,7 +342,7 @@ const lab::registration pool{
     "pool",
     "What does a slot of fixed size cost, alone, in bursts, in steady use and at the start?",
     [](lab::experiment& e) {
-        e.quick_seconds = 18;
+        e.quick_seconds = 15;
         add_size<64>(e, 1);
         add_size<16>(e, 0.7);
         add_size<256>(e, 0.7);

@@ -208,13 +208,6 @@ auto update(std::size_t count) {
     };
 }
 
-double median_of(const lab::case_result& c, std::string_view name) {
-    for (const lab::contender_result& r : c.contenders) {
-        if (r.counts() && r.name.starts_with(name)) return r.figures.median;
-    }
-    return 0;
-}
-
 /// The order's lines, and what they were worth.
 std::string take(const lab::experiment_result& e) {
     std::string s;

@@ -18,21 +18,17 @@ const lab::registration frame{
             "difference. "
             "A frame of 200 lies in the cache and shows the allocators.";
         lab::comparison& near =
-            e.compare("200 of 8..256 b",
-                      {.unit = "ns/allocation", .weight = 0.8, .reference_limit = "bump up"});
+            e.compare("200 of 8..256 b", {.unit = "ns/allocation", .weight = 0.8});
         lab::add_arena_family(near, [](auto& a) { return a.mixed_near; });
 
-        lab::comparison& mixed = e.compare("mixed 8..256 b", {.unit = "ns/allocation",
-                                                              .weight = 1.2,
-                                                              .reference_limit = "bump up",
-                                                              .least_difference = write_bound_ns});
+        lab::comparison& mixed =
+            e.compare("mixed 8..256 b",
+                      {.unit = "ns/allocation", .weight = 1.2, .least_difference = write_bound_ns});
         lab::add_arena_family(mixed, [](auto& a) { return a.mixed; });
 
         lab::comparison& opaque =
-            e.compare("mixed 8..256 b, calls between", {.unit = "ns/allocation",
-                                                        .weight = 0.8,
-                                                        .reference_limit = "bump up",
-                                                        .least_difference = write_bound_ns});
+            e.compare("mixed 8..256 b, calls between",
+                      {.unit = "ns/allocation", .weight = 0.8, .least_difference = write_bound_ns});
         lab::add_arena_family(opaque, [](auto& a) { return a.mixed_opaque; });
 
         lab::comparison& load =

@@ -1,6 +1,7 @@
 // lab/families/arena_cairn.cpp - cairn's arenas in `linear` and `temporary-objects`.
 #include <cairn/alloc/arena.hpp>
 #include <cairn/alloc/double_ended_arena.hpp>
+#include <cairn/alloc/frame_arena.hpp>
 #include <cairn/alloc/growing_arena.hpp>
 #include <cairn/alloc/virtual_arena.hpp>
 #include <cairn/core/allocator_ref.hpp>
@@ -30,7 +31,7 @@ struct plain {
     void reset() { a.reset(); }
 };
 
-/// Policy 0: as users make it.
+/// Counts what it asks of its upstream.
 template <int Policy>
 struct growing {
     counting_upstream upstream;
@@ -44,6 +45,20 @@ struct growing {
     void* allocate(std::size_t size) { return a.allocate(size); }
     void reset() { a.reset(); }
     [[nodiscard]] std::uint64_t upstream_calls() const { return upstream.calls; }
+};
+
+struct growing_as_constructed {
+    cairn::growing_arena a;
+    explicit growing_as_constructed(std::span<std::byte>) {}
+    void* allocate(std::size_t size) { return a.allocate(size); }
+    void reset() { a.reset(); }
+};
+
+struct frames_as_constructed {
+    cairn::frame_arena<> a;
+    explicit frames_as_constructed(std::span<std::byte>) {}
+    void* allocate(std::size_t size) { return a.allocate(size); }
+    void reset() { a.swap(); }
 };
 
 struct reserved {
@@ -80,18 +95,21 @@ struct through_pmr {
 };
 
 using lab::kind;
-const bool offered = lab::offer_arena<plain>("cairn::arena", kind::cairn, {.fixed_region = true}) &&
-                     lab::offer_arena<growing<0>>("cairn::growing_arena", kind::cairn) &&
-                     lab::offer_arena<growing<1>>("cairn::growing_arena, keep_all", kind::cairn,
-                                                  {.only_changing = true}) &&
-                     lab::offer_arena<growing<2>>("cairn::growing_arena, adaptive", kind::cairn,
-                                                  {.only_changing = true}) &&
-                     lab::offer_arena<reserved>("cairn::virtual_arena", kind::cairn) &&
-                     lab::offer_arena<low_end>("cairn::double_ended_arena, low", kind::cairn,
-                                               {.fixed_region = true}) &&
-                     lab::offer_arena<high_end>("cairn::double_ended_arena, high", kind::cairn,
-                                                {.fixed_region = true}) &&
-                     lab::offer_arena<through_pmr>("cairn::arena through std::pmr", kind::cairn,
-                                                   {.fixed_region = true});
+const bool offered =
+    lab::offer_arena<plain>("cairn::arena", kind::cairn, {.fixed_region = true}) &&
+    lab::offer_arena<growing<0>>("cairn::growing_arena", kind::cairn) &&
+    lab::offer_arena<growing_as_constructed>("cairn::growing_arena as constructed", kind::cairn) &&
+    lab::offer_arena<frames_as_constructed>("cairn::frame_arena as constructed", kind::cairn) &&
+    lab::offer_arena<growing<1>>("cairn::growing_arena, keep_all", kind::cairn,
+                                 {.only_changing = true}) &&
+    lab::offer_arena<growing<2>>("cairn::growing_arena, adaptive", kind::cairn,
+                                 {.only_changing = true}) &&
+    lab::offer_arena<reserved>("cairn::virtual_arena", kind::cairn) &&
+    lab::offer_arena<low_end>("cairn::double_ended_arena, low", kind::cairn,
+                              {.fixed_region = true}) &&
+    lab::offer_arena<high_end>("cairn::double_ended_arena, high", kind::cairn,
+                               {.fixed_region = true}) &&
+    lab::offer_arena<through_pmr>("cairn::arena through std::pmr", kind::cairn,
+                                  {.fixed_region = true});
 
 }  // namespace

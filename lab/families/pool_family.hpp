@@ -159,6 +159,12 @@ struct cairn_pool {
     void deallocate(void* p) { slots.deallocate(p); }
 };
 
+/// As a user constructs it who does not know how many there will be.
+template <std::size_t Size>
+struct cairn_pool_as_constructed : cairn_pool<Size> {
+    explicit cairn_pool_as_constructed(std::size_t) : cairn_pool<Size>{0} {}
+};
+
 // ---- peers that come with C++: others are in lab/peers/ -------------------------------------------------------------------------------------
 
 /// Whatever malloc this process was started with, through new and delete, as users write it.

@@ -45,13 +45,14 @@ std::uint64_t run_counted(body& work, std::uint64_t repetitions, interval_watch&
     return s.operations();
 }
 
-/// The names of the three cases.
+/// The names of the four cases.
 struct case_names {
-    std::string instructions, first_level, last_level;
+    std::string instructions, first_level, last_level, branches;
     explicit case_names(const std::string& of)
         : instructions{"instructions, " + of},
           first_level{"first-level misses, " + of},
-          last_level{"last-level misses, " + of} {}
+          last_level{"last-level misses, " + of},
+          branches{"branch misses, " + of} {}
 };
 
 void report(sample& s, const case_names& names, const counts& c, std::uint64_t operations) {
@@ -60,6 +61,7 @@ void report(sample& s, const case_names& names, const counts& c, std::uint64_t o
     if (c.instructions >= 0) s.value(each(c.instructions));
     if (c.first_level_misses >= 0) s.also(names.first_level, each(c.first_level_misses));
     if (c.last_level_misses >= 0) s.also(names.last_level, each(c.last_level_misses));
+    if (c.branch_misses >= 0) s.also(names.branches, each(c.branch_misses));
 }
 
 // ---- under valgrind: `cairn --lab-count EXPERIMENT CASE CONTENDER REPETITIONS full|quick` -------
@@ -78,6 +80,7 @@ int count_main(int argc, char** argv) {
     if (argc < 7) return 2;
     run_options options;
     options.full = std::strcmp(argv[6], "full") == 0;
+    options.cachegrind = true;
     options.cpus = {0};
     for (const registered_experiment& which : experiments()) {
         if (which.name != argv[2]) continue;
@@ -131,8 +134,9 @@ void count_by_valgrind(sample& s, const case_names& names, const std::vector<std
     if (CAIRN_LAB_HAS_CALLGRIND == 0) {
         throw std::runtime_error{"valgrind's headers were not there at compile time"};
     }
-    std::vector<std::string> all{"valgrind", "--tool=callgrind", "--cache-sim=yes",
-                                 "--collect-atstart=no", "--callgrind-out-file=/dev/null"};
+    std::vector<std::string> all{
+        "valgrind",         "--tool=callgrind",     "--cache-sim=yes",
+        "--branch-sim=yes", "--collect-atstart=no", "--callgrind-out-file=/dev/null"};
     for (std::string& word : caches_of_this_machine()) all.push_back(std::move(word));
     all.push_back(own_program());
     all.insert(all.end(), words.begin(), words.end());
@@ -149,14 +153,21 @@ void say_why_nothing_counts(experiment& e) {
     if (e.how.find("hardware counters") != std::string::npos) return;
     e.how += std::string{e.how.empty() ? "" : " "} +
              "Cache misses and instructions: no hardware counters, " + why_no_hardware_counters() +
-             (has_valgrind ? "; --cachegrind simulates them with valgrind." : ".");
+             (has_valgrind ? "; --full and --cachegrind simulate them with valgrind." : ".");
 }
 
 }  // namespace
 
+bool processor_counts() { return why_no_hardware_counters().empty(); }
+
 void add_counts(experiment& e, const comparison& c, std::uint64_t repetitions) {
-    const bool simulated = e.options().cachegrind;
-    if (!simulated && !why_no_hardware_counters().empty()) return say_why_nothing_counts(e);
+    const bool is_counted = processor_counts();
+    // Valgrind finds a case by its name, in a program of its own.
+    const bool is_found =
+        std::ranges::any_of(e.comparisons, [&](const auto& x) { return &x == &c; });
+    const bool simulated = e.options().cachegrind || (e.options().full && !is_counted && is_found &&
+                                                      has_valgrind && is_on_path("valgrind"));
+    if (!simulated && !is_counted) return say_why_nothing_counts(e);
     const case_names names{c.name};
     const std::size_t stroke = c.options.unit.find('/');
     const std::string operation =
@@ -187,6 +198,7 @@ void add_counts(experiment& e, const comparison& c, std::uint64_t repetitions) {
     }
     e.also(counted, names.first_level, options("misses"));
     e.also(counted, names.last_level, options("misses"));
+    e.also(counted, names.branches, options("misses"));
 }
 
 }  // namespace lab

@@ -20,7 +20,7 @@ double number_after(const std::string& text, const std::string& word) {
 
 counts counts_of_report(const std::string& text) {
     return {number_after(text, "I   refs:"), number_after(text, "D1  misses:"),
-            number_after(text, "LLd misses:")};
+            number_after(text, "LLd misses:"), number_after(text, "Mispredicts:")};
 }
 
 }  // namespace lab

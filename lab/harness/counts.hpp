@@ -10,6 +10,7 @@ struct counts {
     double instructions = -1;
     double first_level_misses = -1;  ///< of data
     double last_level_misses = -1;   ///< of data
+    double branch_misses = -1;
 };
 
 /// The digits behind `word` in `text`, without their commas; -1: there are none.

@@ -70,7 +70,6 @@ struct case_options {
     bool many_per_cycle = false;   ///< one operation may be less than one turn of an empty loop
     bool equal_checksums = false;  ///< all contenders must produce the same result
     bool one_sample = false;       ///< the value is exact: no need to repeat
-    std::string reference_limit;   ///< the limit that ratios refer to (empty: the first added)
     bool unpinned = false;         ///< contenders run threads of their own
     bool one_repetition = false;   ///< a sample is exactly one repetition, however short
     unsigned quick_samples = 0;    ///< at most so many samples in a quick run (0: the usual)

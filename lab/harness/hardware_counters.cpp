@@ -22,10 +22,11 @@ constexpr std::uint64_t cache_event(std::uint64_t cache) {
     return cache | (std::uint64_t{PERF_COUNT_HW_CACHE_OP_READ} << 8) |
            (std::uint64_t{PERF_COUNT_HW_CACHE_RESULT_MISS} << 16);
 }
-constexpr event events[3] = {
+constexpr event events[4] = {
     {PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS},
     {PERF_TYPE_HW_CACHE, cache_event(PERF_COUNT_HW_CACHE_L1D)},
     {PERF_TYPE_HW_CACHE, cache_event(PERF_COUNT_HW_CACHE_LL)},
+    {PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_MISSES},
 };
 
 int open_event(const event& what) {
@@ -59,7 +60,7 @@ std::string words_of_counter_error(int error) {
 }
 
 hardware_counters::hardware_counters() noexcept {
-    for (std::size_t i = 0; i != 3; ++i) {
+    for (std::size_t i = 0; i != 4; ++i) {
         files_[i] = open_event(events[i]);
         if (files_[i] >= 0 || i != 0) continue;
         why_ = words_of_counter_error(errno);
@@ -91,7 +92,7 @@ counts hardware_counters::result() const noexcept {
         const bool has = file >= 0 && ::read(file, &n, sizeof n) == ssize_t{sizeof n};
         return has ? static_cast<double>(n) : -1.0;
     };
-    return {value(files_[0]), value(files_[1]), value(files_[2])};
+    return {value(files_[0]), value(files_[1]), value(files_[2]), value(files_[3])};
 }
 
 const std::string& why_no_hardware_counters() {

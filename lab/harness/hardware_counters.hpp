@@ -29,7 +29,7 @@ public:
     [[nodiscard]] counts result() const noexcept;
 
 private:
-    int files_[3] = {-1, -1, -1};
+    int files_[4] = {-1, -1, -1, -1};
     std::string why_;
 };
 

@@ -25,6 +25,16 @@ verdict verdict_between(const case_result& c, const contender_result& a,
                           std::max(c.least_ratio, 2 * c.noise), c.options.least_difference);
 }
 
+double median_of(const case_result& c, std::string_view name) {
+    const contender_result* first = nullptr;
+    for (const contender_result& r : c.contenders) {
+        if (!r.counts() || !r.name.starts_with(name)) continue;
+        if (r.name == name) return r.figures.median;
+        if (first == nullptr) first = &r;
+    }
+    return first != nullptr ? first->figures.median : 0;
+}
+
 const contender_result* best_row(const case_result& c, kind k) {
     const contender_result* found = nullptr;
     for (const contender_result& r : c.contenders) {

@@ -67,6 +67,9 @@ struct case_result {
 /// The best row of a kind, or null.
 [[nodiscard]] const contender_result* best_row(const case_result& c, kind k);
 
+/// The median of the row `name`, or else of the first whose name begins so; 0: none was measured.
+[[nodiscard]] double median_of(const case_result& c, std::string_view name);
+
 /// Which row stands for cairn: the first that is no worse than cairn's best beyond the noise. Of
 /// five allocators that tie, the plainest is named, in this run and in the next. Null where there
 /// is none.

@@ -177,7 +177,8 @@ void add_ratios(case_result& c) {
     const contender_result* best_peer = nullptr;
     for (const contender_result& r : c.contenders) {
         if (!r.counts()) continue;
-        if (r.kind == kind::limit && (limit == nullptr || r.name == c.options.reference_limit)) {
+        if (r.kind == kind::limit &&
+            (limit == nullptr || cost(r, c.options.better) < cost(*limit, c.options.better))) {
             limit = &r;
         }
         if (r.kind == kind::peer &&
@@ -193,6 +194,11 @@ void add_ratios(case_result& c) {
         const double mine = cost(r, c.options.better);
         if (limit != nullptr && cost(*limit, c.options.better) > 0) {
             r.ratio_to_limit = mine / cost(*limit, c.options.better);
+            if (c.options.compares && r.kind != kind::limit && r.note.empty() &&
+                verdict_between(c, r, *limit) == verdict::faster) {
+                r.note =
+                    "ahead of \"" + limit->name + "\", the best loop by hand: it is no floor here";
+            }
         }
         if (best_peer == nullptr) continue;
         if (cost(*best_peer, c.options.better) > 0) {

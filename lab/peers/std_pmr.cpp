@@ -5,7 +5,9 @@
 
 namespace {
 
-/// As it is used: through the base class, over a buffer.
+/// Virtual: through the base class, as the containers of std::pmr use it. Otherwise the compiler sees
+/// the type, as in the function that makes it.
+template <bool Virtual>
 struct monotonic_over_buffer {
     std::pmr::monotonic_buffer_resource resource;
     std::pmr::memory_resource* base = &resource;
@@ -14,7 +16,9 @@ struct monotonic_over_buffer {
         lab::forget(base);
     }
     monotonic_over_buffer(const monotonic_over_buffer&) = delete;
-    void* allocate(std::size_t size) { return base->allocate(size, 8); }
+    void* allocate(std::size_t size) {
+        return Virtual ? base->allocate(size, 8) : resource.allocate(size, 8);
+    }
     void reset() { resource.release(); }
 };
 
@@ -49,8 +53,10 @@ struct monotonic_growing {
 };
 
 const bool offered =
-    lab::offer_arena<monotonic_over_buffer>("std::pmr::monotonic, warm buffer", lab::kind::peer,
-                                            {.fixed_region = true}) &&
+    lab::offer_arena<monotonic_over_buffer<false>>("std::pmr::monotonic, warm buffer",
+                                                   lab::kind::peer, {.fixed_region = true}) &&
+    lab::offer_arena<monotonic_over_buffer<true>>("std::pmr::monotonic, warm buffer, virtual",
+                                                  lab::kind::peer, {.fixed_region = true}) &&
     lab::offer_arena<monotonic_growing>("std::pmr::monotonic, growing", lab::kind::peer);
 
 }  // namespace

@@ -206,11 +206,14 @@ void counter_promises() {
         "==9== Collected : 12\n==9== I   refs:      1,234,567\n"
         "==9== D   refs:        400,000  (300,000 rd + 100,000 wr)\n"
         "==9== D1  misses:       12,345  ( 12,000 rd +     345 wr)\n"
-        "==9== LLd misses:            7  (      7 rd +       0 wr)\n");
-    check(c.instructions == 1'234'567 && c.first_level_misses == 12'345 && c.last_level_misses == 7,
+        "==9== LLd misses:            7  (      7 rd +       0 wr)\n"
+        "==9== Mispredicts:      1,024  (  1,000 cond +      24 ind)\n");
+    check(c.instructions == 1'234'567 && c.first_level_misses == 12'345 &&
+              c.last_level_misses == 7 && c.branch_misses == 1'024,
           "a report of valgrind is read, commas and all");
     const lab::counts none = lab::counts_of_report("valgrind: not found\n");
-    check(none.instructions < 0 && none.first_level_misses < 0 && none.last_level_misses < 0,
+    check(none.instructions < 0 && none.first_level_misses < 0 && none.last_level_misses < 0 &&
+              none.branch_misses < 0,
           "what is no report counts nothing");
     check(lab::number_after("reads (12,000 rd", "(") == 12'000, "a number ends with its digits");
     check(lab::number_after("operations: none", "operations:") < 0, "words are no number");
