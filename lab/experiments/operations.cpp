@@ -6,6 +6,7 @@
 //
 // tests/lab/operations_test.py reads the public operations of the containers from their headers: each
 // is called here or in another experiment, or has a reason there.
+#include <cairn/containers/concurrent_object_pool.hpp>
 #include <cairn/containers/field.hpp>
 #include <cairn/containers/object_pool.hpp>
 #include <cairn/containers/packed_array.hpp>
@@ -505,28 +506,31 @@ void add_names(lab::experiment& e) {
     known.peer("std::unordered_set<std::string>", named<set>(true, emplace));
 }
 
-/// Room for built objects comes, and goes back.
-void add_object_pool(lab::experiment& e) {
-    lab::comparison& c = e.compare("object_pool: reserve and trim", {.unit = "ns/object"});
-    c.cairn("cairn::object_pool", [] {
-        return [](lab::sample& s) {
-            s.repeat(object_count, [] {
+/// make_and_trim(): all objects are built, and all memory goes back.
+template <class F>
+auto built_and_trimmed(F make_and_trim) {
+    return [=] { return [=](lab::sample& s) { s.repeat(object_count, make_and_trim); }; };
+}
+void add_object_pools(lab::experiment& e) {
+    lab::comparison& c = e.compare("object pools: prewarm and trim", {.unit = "ns/object"});
+    c.cairn("cairn::object_pool", built_and_trimmed([] {
                 cairn::object_pool<object> pool;
                 (void)pool.reserve(object_count);
-                (void)pool.trim(0);
+                (void)pool.prewarm(object_count);
                 lab::keep(&pool);
-            });
-        };
-    });
-    c.peer("std::vector, reserve", [] {
-        return [](lab::sample& s) {
-            s.repeat(object_count, [] {
-                std::vector<object> room;
-                room.reserve(object_count);
-                lab::keep(&room);
-            });
-        };
-    });
+                (void)pool.trim(0);
+            }));
+    c.cairn("cairn::concurrent_object_pool", built_and_trimmed([] {
+                cairn::concurrent_object_pool<object> pool;
+                (void)pool.prewarm(object_count);
+                lab::keep(&pool);
+                (void)pool.trim();
+            }));
+    c.peer("vector of unique_ptr", built_and_trimmed([] {
+               std::vector<std::unique_ptr<object>> all;
+               while (all.size() != object_count) { all.push_back(std::make_unique<object>()); }
+               lab::keep(all.data());
+           }));
 }
 
 /// Those that few call.
@@ -548,7 +552,7 @@ void add_rare(lab::experiment& e) {
     add(e, "resize_for_overwrite", nothing, resize_for_overwrite);
     add(e, "erase one of the middle, order kept", all_anew, erase_in_order, few);
     add_names(e);
-    add_object_pool(e);
+    add_object_pools(e);
 }
 
 const lab::registration operations{

@@ -20,7 +20,7 @@ containers = {  # container: the headers and classes that its operations come fr
     "polymorphic_store": ([("polymorphic_store.hpp", "polymorphic_store")], ["operations", "virtual-calls"]),
     "string_pool": ([("string_pool.hpp", "string_pool")], ["operations"]),
     "object_pool": ([("object_pool.hpp", "object_pool")], ["operations", "object-pool"]),
-    "concurrent_object_pool": ([("concurrent_object_pool.hpp", "concurrent_object_pool")], ["object-pool"]),
+    "concurrent_object_pool": ([("concurrent_object_pool.hpp", "concurrent_object_pool")], ["operations", "object-pool"]),
     "message_queue": ([("message_queue.hpp", "message_queue")], ["messages"]),
     "attached_column": ([("attached_column.hpp", "attached_column")], ["attached"]),
 }
