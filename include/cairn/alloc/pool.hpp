@@ -260,17 +260,28 @@ private:
     bool is_ending_ = false;  // destroy_each() is running
     [[CAIRN_NO_UNIQUE_ADDRESS]] detail::allocator_watch watch_;
 #if CAIRN_ASSERTS
-    // The chunk that was found last: most slots are found there without a search.
+    // Chunks that were found, by address: most slots are found there without a search and without
+    // a branch. A chunk of the largest size has eight neighbouring entries or nine.
     struct seen_chunk {
         std::uintptr_t first = 0;    // of its slots
         std::size_t size = 0;        // of its slots, in bytes; 0: no chunk, or states are not known
         std::size_t short_size = 0;  // as size; 0 also for long slots, and under memory checkers
         bool* live = nullptr;        // of each of its slots, whether it is live
-        std::size_t tail;            // of a slot of 32, 48 or 64 bytes: its size less 32
-        detail::slot_numbers number;
     };
-    seen_chunk seen_{.tail = stride_ == 32 || stride_ == 48 || stride_ == 64 ? stride_ - 32 : 33,
-                     .number = detail::slot_numbers(stride_)};
+    static inline bool no_slot_ = false;
+    struct seen_chunks {
+        [[nodiscard, CAIRN_FORCE_INLINE]] seen_chunk& at(const void* slot) noexcept {
+            return entries[reinterpret_cast<std::uintptr_t>(slot) >> shift & 31];
+        }
+        detail::slot_numbers number;
+        std::size_t tail;            // of a slot of 32, 48 or 64 bytes: its size less 32
+        unsigned shift = 0;          // log2 of an eighth of the largest chunk
+        const void* last = nullptr;  // the short slot that was given out or came back last
+        bool* last_live = &no_slot_;
+        seen_chunk entries[32] = {};
+    };
+    seen_chunks seen_{.number = detail::slot_numbers(stride_),
+                      .tail = stride_ == 32 || stride_ == 48 || stride_ == 64 ? stride_ - 32 : 33};
 #endif
 };
 

@@ -30,29 +30,32 @@ void fill_freed(void* slot, std::size_t size) noexcept {
 
 }  // namespace
 
-/// The next slots are looked for in `c` first.
-void pool_checks::remember(pool& p, const pool::chunk& c) noexcept {
+/// The next slots near `slot` are looked for in `c` first. Requires: `slot` lies in `c`.
+void pool_checks::remember(pool& p, const pool::chunk& c, const void* slot) noexcept {
     if (c.live == nullptr) { return; }
-    p.seen_.first = reinterpret_cast<std::uintptr_t>(c.first);
-    p.seen_.size = c.slot_count * p.stride_;
+    const std::size_t size = c.slot_count * p.stride_;
+    const unsigned shift = detail::floor_log2(size / 8 | 1);
+    if (shift > p.seen_.shift) { p.seen_.shift = shift; }
     // Where a memory checker watches, the bytes of a free slot may not be read.
-    p.seen_.short_size = is_short(p.stride_) && !detail::poison_is_seen() ? p.seen_.size : 0;
-    p.seen_.live = c.live;
+    p.seen_.at(slot) = {reinterpret_cast<std::uintptr_t>(c.first), size,
+                        is_short(p.stride_) && !detail::poison_is_seen() ? size : 0, c.live};
 }
 
 /// Returns: nullptr when the address lies elsewhere or inside a slot, and for slots of one byte.
 bool* pool_checks::live_of(pool& p, const void* slot) noexcept {
     const auto address = reinterpret_cast<std::uintptr_t>(slot);
-    if (address - p.seen_.first >= p.seen_.size) {
+    const pool::seen_chunk* seen = &p.seen_.at(slot);
+    if (address - seen->first >= seen->size) {
         const pool::chunk* const c = p.find_chunk(slot);
         if (c == nullptr || c->live == nullptr) [[unlikely]] { return nullptr; }
-        remember(p, *c);
+        remember(p, *c, slot);
+        seen = &p.seen_.at(slot);
     }
     // The number may be wrong for a slot of a very large chunk, and for slots of one byte. The
     // product finds that out; expect_live() and take() then divide.
-    const std::size_t distance = address - p.seen_.first;
+    const std::size_t distance = address - seen->first;
     const std::size_t i = p.seen_.number(distance);
-    return i * p.stride_ == distance ? p.seen_.live + i : nullptr;
+    return i * p.stride_ == distance ? seen->live + i : nullptr;
 }
 
 /// `slot` is about to be given out.
@@ -60,7 +63,7 @@ void pool_checks::take(pool& p, void* slot, bool recycled) noexcept {
     const pool::chunk* const c = p.find_chunk(slot);
     CAIRN_ASSERT(c != nullptr, "a free slot lies in a chunk of its pool",
                  about(p, misuse_kind::corrupted));
-    remember(p, *c);
+    remember(p, *c, slot);
     // First: one that was given out is written to, too.
     if (c->live != nullptr) {
         const std::size_t i = index(p, *c, slot);
@@ -95,7 +98,7 @@ const pool::chunk& pool_checks::expect_live(pool& p, const void* slot, call_site
 /// `slot` came back.
 void pool_checks::give(pool& p, void* slot, call_site from) noexcept {
     const pool::chunk& c = expect_live(p, slot, from);
-    remember(p, c);
+    remember(p, c, slot);
     if (c.live != nullptr) { c.live[index(p, c, slot)] = false; }
     // Filled before it is poisoned, or the checkers would name this write.
     fill_freed(slot, p.stride_);

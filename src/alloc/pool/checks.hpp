@@ -79,10 +79,10 @@ struct pool_checks {
     static const pool::chunk& expect_live(pool& p, const void* slot, call_site from) noexcept;
     static void take(pool& p, void* slot, bool recycled) noexcept;
     static void give(pool& p, void* slot, call_site from) noexcept;
-    static void remember(pool& p, const pool::chunk& c) noexcept;
+    static void remember(pool& p, const pool::chunk& c, const void* slot) noexcept;
     static void forget_chunks([[maybe_unused]] pool& p) noexcept {
 #if CAIRN_ASSERTS
-        p.seen_.size = p.seen_.short_size = 0;
+        p.seen_ = {.number = p.seen_.number, .tail = p.seen_.tail};
 #endif
     }
 };

@@ -3,8 +3,11 @@
 #include <cairn/testing/expect_broken_promise.hpp>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstring>
+#include <random>
+#include <vector>
 
 namespace {
 
@@ -33,6 +36,33 @@ TEST(pool_death, misuse_is_named) {
         static_cast<char*>(b)[17] = 1;
         EXPECT_DEATH((void)p.allocate(), "a free slot is not written to");
     }
+}
+
+// The short way finds a slot by its address among many chunks, or as the slot of the last call.
+TEST(pool_death, misuse_is_named_in_each_of_many_chunks) {
+    if (!cairn::asserts_enabled || cairn::detail::poison_is_seen()) { GTEST_SKIP(); }
+    pool p{48};
+    std::vector<std::byte*> slots;
+    for (int i = 0; i < 20'000; ++i) { slots.push_back(static_cast<std::byte*>(p.allocate())); }
+    ASSERT_GE(p.stats().chunk_count, 5u);
+    std::shuffle(slots.begin(), slots.end(), std::mt19937{1});
+    const auto expect = [&](void* slot, const char* sentence) {
+        const auto broken = cairn::expect_broken_promise([&] { p.deallocate(slot); });
+        EXPECT_TRUE(broken.says(sentence)) << broken.text();
+    };
+    for (std::size_t i = 0; i + 1 < slots.size(); i += 500) {
+        p.deallocate(slots[i]);
+        expect(slots[i], "a slot is freed once");
+        expect(slots[i + 1] + 16, "a slot comes back by the address it was given out with");
+        p.deallocate(slots[i + 1]);
+        expect(slots[i], "a slot is freed once");
+        EXPECT_EQ(p.allocate(), slots[i + 1]);
+        EXPECT_EQ(p.allocate(), slots[i]);
+    }
+    p.validate();
+    for (void* const slot : slots) { p.deallocate(slot); }
+    EXPECT_GT(p.trim(), 0u);
+    expect(slots[0], "a slot comes back to the pool that gave it out");
 }
 
 // Sizes on both sides of those that go the short way, and bytes around those that it looks at at

@@ -11,8 +11,8 @@
 //
 //      16 bytes at a time:   | 0 | 16 | size - 32 | size - 16 |     all of 32, 48 or 64: no loop
 //
-// The inlined functions handle a short slot of the chunk that was found last. They change nothing
-// when a check fails or the slot is another one: checks.cpp then handles the request anew, and
+// The inlined functions handle a short slot of a chunk that was found before. They change nothing
+// when a check fails or the chunk is another one: checks.cpp then handles the request anew, and
 // reports what is wrong.
 //
 // Cost: of 64 bytes, 4 stores, or 4 loads, 4 compares and a branch.
@@ -126,13 +126,19 @@ struct freed_pattern {
     void** const top = top_;
     if (top == floor_) [[unlikely]] { return nullptr; }
     void* const slot = top[-1];
-    const std::size_t distance = reinterpret_cast<std::uintptr_t>(slot) - seen_.first;
-    if (distance >= seen_.short_size || !detail::is_short_slot_as_filled(slot, seen_.tail, stride_))
-        [[unlikely]] {
+    bool* live = seen_.last_live;
+    if (slot != seen_.last) {
+        const seen_chunk& seen = seen_.at(slot);
+        const std::size_t distance = reinterpret_cast<std::uintptr_t>(slot) - seen.first;
+        if (distance >= seen.short_size) [[unlikely]] { return nullptr; }
+        seen_.last = slot;
+        // The stack lies outside of the slots, so a user cannot overwrite it: a slot begins here.
+        seen_.last_live = live = seen.live + seen_.number(distance);
+    }
+    if (!detail::is_short_slot_as_filled(slot, seen_.tail, stride_)) [[unlikely]] {
         return nullptr;
     }
-    // The stack lies outside of the slots, so a user cannot overwrite it: a slot begins here.
-    seen_.live[seen_.number(distance)] = true;
+    *live = true;
     detail::mark_given_out(slot);
     top_ = top - 1;
     return slot;
@@ -140,14 +146,21 @@ struct freed_pattern {
 
 /// Returns: false when the slot is not handled here.
 [[CAIRN_FORCE_INLINE]] inline bool pool::deallocate_short(void* p) noexcept {
-    const std::size_t distance = reinterpret_cast<std::uintptr_t>(p) - seen_.first;
-    if (distance >= seen_.short_size) [[unlikely]] { return false; }
-    // distance = q * stride + r: the product is q * 2^64 + q * e + r * inverse, where e is below
-    // the stride. So its lower half is below the inverse where r is 0: q * e is below 2^52, the
-    // inverse of a short stride at least 2^56.
-    const compiler::product number{distance, seen_.number.inverse};
-    bool* const live = seen_.live + number.high;
-    if (number.low >= seen_.number.inverse || !*live) [[unlikely]] { return false; }
+    bool* live = seen_.last_live;
+    if (p != seen_.last) {
+        const seen_chunk& seen = seen_.at(p);
+        const std::size_t distance = reinterpret_cast<std::uintptr_t>(p) - seen.first;
+        // distance = q * stride + r: the product is q * 2^64 + q * e + r * inverse, where e is
+        // below the stride. So its lower half is below the inverse where r is 0: q * e is below
+        // 2^52, the inverse of a short stride at least 2^56.
+        const compiler::product number{distance, seen_.number.inverse};
+        if (distance >= seen.short_size || number.low >= seen_.number.inverse) [[unlikely]] {
+            return false;
+        }
+        seen_.last = p;
+        seen_.last_live = live = seen.live + number.high;
+    }
+    if (!*live) [[unlikely]] { return false; }
     *live = false;
     detail::fill_short_slot(p, seen_.tail, stride_);
     *top_++ = p;
