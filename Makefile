@@ -1,10 +1,11 @@
 # The thin front: every target first sees to it that its tools are there (tools/bootstrap), then
 # calls the one script or preset that does the work. CAIRN_NO_INSTALL=1: say what is missing, install
 # nothing. make lab LAB='--speed 0.1': words for `cairn lab`.
-.PHONY: help lab test test-outside check docs release format clean
+.PHONY: help lab demo test test-outside check docs release format clean
 
 help:
 	@echo "make lab     measure cairn against what you use now; writes cairn-lab.html"
+	@echo "make demo    one game on malloc and on cairn, in a window; DEMO='--headless' without one"
 	@echo "make test    build and run the tests"
 	@echo "make test-outside  what make test leaves to the check: other projects with cairn, linkers, debuggers"
 	@echo "make check   everything a change must pass (.ci/run)"
@@ -15,6 +16,12 @@ help:
 
 lab:
 	@tools/lab $(LAB)
+
+demo:
+	@tools/bootstrap demo
+	@CXX=$${CXX:-g++} cmake --preset release -B build/demo -DCAIRN_TESTS=OFF >/dev/null
+	@cmake --build build/demo --target cairn-demo
+	@build/demo/demo/cairn-demo $(DEMO)
 
 test:
 	@tools/bootstrap test

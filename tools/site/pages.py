@@ -52,7 +52,7 @@ def site_path(file):
         return file.removesuffix(".cpp") + ".md"
     if api.is_public_header(file):
         return f"api/{api.included_as(file).removeprefix('cairn/').removesuffix('.hpp')}.md"
-    if file.endswith(".md"):
+    if file.endswith((".md", ".png")):
         return file
     if (root / file).is_dir():
         return site_path(f"{file.rstrip('/')}/README.md") if (root / file / "README.md").exists() else None
@@ -87,6 +87,9 @@ def relinked(file, text, page=None):
             return label
         if to.startswith("source/"):
             needed(repository)
+        if to.endswith(".png"):
+            (pages / to).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, pages / to)
         return f"[{label}]({pathlib.PurePath(relative(to, here))}{anchor})"
     # Not inside of blocks of code. A label may have code in it.
     parts = re.split(r"(```.*?```)", text, flags=re.S)

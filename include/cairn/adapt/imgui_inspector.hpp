@@ -407,7 +407,7 @@ inline void imgui_inspector::draw_map() {
     map.show(map.memory, *this);
     char text[32];
     text_of_size(text, static_cast<double>(shown_cell_size_));
-    ImGui::Text("%s a cell; blue: live, yellow: waits unmerged, dark: free", text);
+    ImGui::Text("%s a cell; blue: live, orange: waits unmerged, dark: free", text);
     draw_cells();
 }
 

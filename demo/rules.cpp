@@ -1,0 +1,30 @@
+// What both versions of the game share: names and the script.
+#include "game.hpp"
+
+#include <charconv>
+#include <cstring>
+
+namespace demo {
+
+std::size_t write_name(char (&to)[64], const char* what, std::uint32_t number) {
+    const std::size_t length = std::strlen(what);
+    std::memcpy(to, what, length);
+    const auto end = std::to_chars(to + length, to + sizeof to, number);
+    return static_cast<std::size_t>(end.ptr - to);
+}
+
+const char script[] = R"lua(
+local agents = {}
+function think(frame)
+  local sum = 0
+  for i = 1, 150 do
+    local agent = { x = (frame * i) % 97, y = (frame + i) % 89,
+                    name = "agent " .. frame .. " of squad " .. i }
+    agents[i] = agent
+    sum = sum + agent.x * agent.y + #agent.name
+  end
+  return sum
+end
+)lua";
+
+}  // namespace demo
