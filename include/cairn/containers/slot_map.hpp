@@ -270,6 +270,7 @@ public:
     slot_rows& operator=(const slot_rows&) = delete;
     ~slot_rows() {
         [[maybe_unused]] const auto change = begin_change();
+        owners_.expect_none(this, Parts::name);
         rows_.clear();
         limbo_.clear();
     }
@@ -956,8 +957,12 @@ protected:
     std::size_t handle_capacity_ = 0;  // handles that fit handle_memory_
     growable_memory handle_memory_;
     rows_type rows_;
+    [[CAIRN_NO_UNIQUE_ADDRESS]] owner_count owners_;
 
 private:
+    template <class>
+    friend class cairn::unique_handle;
+
     packed_array<waiting> limbo_;  // what was retired
     [[CAIRN_NO_UNIQUE_ADDRESS]] callback_mark mark_;
 };

@@ -257,6 +257,7 @@ public:
     /// Destroys all objects, and again those that destructors insert meanwhile, until none is left.
     ~stable_slot_map() {
         mark_.expect_free(this, type_name);
+        owners_.expect_none(this, type_name);
         do {
             clear();
             collect(~std::uint64_t{0});
@@ -723,7 +724,11 @@ private:
         return p;
     }
 
+    template <class>
+    friend class cairn::unique_handle;
+
     slot_set slots_;
+    [[CAIRN_NO_UNIQUE_ADDRESS]] detail::owner_count owners_;
     [[CAIRN_NO_UNIQUE_ADDRESS]] detail::callback_mark mark_;
 };
 

@@ -69,6 +69,7 @@ public:
     ~deferred_store() {
         is_ending_ = true;  // owners inside the map do nothing from now on
         map_.clear();
+        owners_.expect_none(this, "deferred_store");
     }
 
     /// A new object. Returns: its handle; null when exhausted, nothing has changed then.
@@ -124,6 +125,7 @@ public:
 
 private:
     friend base;
+    friend owner_type;
 
     /// Its cell: the next waiting handle; its own at the end of the list; null: not waiting.
     [[nodiscard]] handle_type& next_of(handle_type h) const noexcept {
@@ -158,6 +160,7 @@ private:
     handle_type first_{};   // of the others
     std::size_t waiting_count_ = 0;
     bool is_ending_ = false;
+    [[CAIRN_NO_UNIQUE_ADDRESS]] detail::owner_count owners_;
 };
 
 template <class Map>

@@ -14,9 +14,9 @@
 //   does not compile).
 //
 // Cost:      two words; no allocation of its own. The end is the store's erase().
-// Lifetimes: the store outlives it; no build notices a store that has ended. Erasing the object
-//            through the store meanwhile is allowed: the handle is stale then, and the end does
-//            nothing.
+// Lifetimes: the store outlives it, and stays where it is: a checked build stops where a store ends
+//            first. Erasing the object through the store meanwhile is allowed: the handle is stale
+//            then, and the end does nothing.
 #pragma once
 
 #include <cstddef>
@@ -39,7 +39,9 @@ public:
     constexpr unique_handle() noexcept = default;
     constexpr unique_handle(std::nullptr_t) noexcept {}
     /// Owns what `h` names in `store` from now on; nothing when h is null.
-    constexpr unique_handle(Store& store, handle_type h) noexcept : store_{&store}, handle_{h} {}
+    constexpr unique_handle(Store& store, handle_type h) noexcept : store_{&store}, handle_{h} {
+        if (h) { count(1); }
+    }
     constexpr unique_handle(unique_handle&& other) noexcept
         : store_{other.store_}, handle_{std::exchange(other.handle_, handle_type{})} {}
     /// What it owned ends last: `other` may be a member of that.
@@ -53,10 +55,13 @@ public:
 
     /// Erases the object now; allowed when there is none.
     constexpr void reset() noexcept {
-        if (handle_) { (void)store_->erase(std::exchange(handle_, handle_type{})); }
+        if (!handle_) { return; }
+        count(-1);
+        (void)store_->erase(std::exchange(handle_, handle_type{}));
     }
     /// The object lives on, without an owner.
     [[nodiscard]] constexpr handle_type release() noexcept {
+        if (handle_) { count(-1); }
         return std::exchange(handle_, handle_type{});
     }
 
@@ -77,6 +82,12 @@ public:
     }
 
 private:
+    /// A store of this library counts its owners.
+    constexpr void count([[maybe_unused]] int change) noexcept {
+        if constexpr (asserts_enabled && requires { store_->owners_.add(); }) {
+            change > 0 ? store_->owners_.add() : store_->owners_.remove();
+        }
+    }
     /// Reports lack the line that used the owner: these operators have no parameter at all.
     constexpr void expect_object() const noexcept {
         CAIRN_ASSERT(handle_, "an owner is used while it has an object",

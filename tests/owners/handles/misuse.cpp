@@ -5,6 +5,9 @@
 #include <cairn/testing/expect_broken_promise.hpp>
 #include <gtest/gtest.h>
 
+#include <optional>
+#include <utility>
+
 #include "owners/handles/doors.hpp"
 
 using namespace cairn;
@@ -23,6 +26,26 @@ TYPED_TEST(owners_in, misuse_is_named_in_checked_builds) {
     map.clear();
     EXPECT_DEATH((void)*unique, "an owner is used while its object lives");
     EXPECT_DEATH((void)unique->number, "an owner is used while its object lives");
+}
+
+TYPED_TEST(owners_in, a_store_that_ends_before_its_owners_is_named) {
+    if (!asserts_enabled) { GTEST_SKIP(); }
+    const auto ends_first = []<class Store>(std::optional<Store> store) {
+        return expect_broken_promise([&] {
+            const unique_handle owner{*store, store->emplace(1)};
+            store.reset();
+        });
+    };
+    const caught_promise of_a_map = ends_first(std::optional<TypeParam>{std::in_place});
+    EXPECT_TRUE(of_a_map.says("every unique_handle ends before its store")) << of_a_map;
+    EXPECT_EQ(of_a_map.value("owners"), 1u);
+    TypeParam map;
+    unique_handle first{map, map.emplace(1)};
+    unique_handle second{map, map.emplace(2)};
+    first = std::move(second);
+    second = unique_handle{map, map.emplace(3)};
+    EXPECT_TRUE(map.erase(second.handle()));  // a stale owner ends, too
+    EXPECT_TRUE(map.erase(first.release()));
 }
 
 TYPED_TEST(owners_in, misuse_is_reported_with_the_owner_and_its_handle) {

@@ -1,4 +1,5 @@
-// cairn/storage/inside/store_traits.hpp - what an owner asks of a store that is not complete yet.
+// cairn/storage/inside/store_traits.hpp - what an owner asks of a store that is not complete yet,
+// and what checked stores know of their owners.
 //
 //      struct door { unique_handle<deferred_store<slot_map<door>>> behind; };
 //
@@ -6,9 +7,16 @@
 // store says it by a specialization, which instantiates no map.
 #pragma once
 
-#include <cairn/core/inside/flavour.hpp>
+#include <cstddef>
 
-namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
+#include <cairn/core/assert.hpp>
+
+namespace cairn { inline namespace CAIRN_FLAVOUR {
+
+template <class Store>
+class unique_handle;
+
+namespace detail {
 
 /// What owners know of a store. The stores of this library say it without being instantiated: an
 /// object may hold owners of others of its kind, and is incomplete there.
@@ -39,4 +47,34 @@ struct map_traits {
     static constexpr bool keeps_addresses = false;
 };
 
-}}}  // namespace cairn::CAIRN_FLAVOUR::detail
+/// Checked builds: the owners that point to a store. A store that moves leaves them behind, as they
+/// point to the old place.
+class owner_count {
+public:
+    constexpr owner_count() noexcept = default;
+    constexpr owner_count(owner_count&&) noexcept {}
+    constexpr owner_count& operator=(owner_count&&) noexcept { return *this; }
+
+#if CAIRN_ASSERTS
+    constexpr void add() noexcept { ++count_; }
+    constexpr void remove() noexcept { --count_; }
+    /// `store` ends.
+    void expect_none(const void* store, const char* type) const noexcept {
+        CAIRN_ASSERT(count_ == 0, "every unique_handle ends before its store",
+                     {.kind = misuse_kind::out_of_order,
+                      .object = store,
+                      .type = type,
+                      .values = {{"owners", count_}}});
+    }
+
+private:
+    std::size_t count_ = 0;
+#else
+    constexpr void add() noexcept {}
+    constexpr void remove() noexcept {}
+    void expect_none(const void*, const char*) const noexcept {}
+#endif
+};
+
+}  // namespace detail
+}}  // namespace cairn::CAIRN_FLAVOUR
