@@ -106,10 +106,10 @@ void concurrent_heap_registry::give_pages_back(concurrent_heap& heap) noexcept {
     while (thread_cache* const c = heap.caches) {
         heap.caches = c->next_of_owner;
         // All pages but the first, which the list needs.
-        const std::size_t page = page_memory::size();
+        const std::size_t page_size = page_memory::size();
         const std::size_t size = page_memory::round_up_to_pages(detail::cache_layout.size);
-        if (size > page) {
-            page_memory::discard(reinterpret_cast<std::byte*>(c) + page, size - page);
+        if (size > page_size) {
+            page_memory::discard(reinterpret_cast<std::byte*>(c) + page_size, size - page_size);
         }
         heap.home->shared_pieces[1]->give(static_cast<cache*>(c));
     }

@@ -85,8 +85,10 @@ template <class T, std::size_t... I>
 CAIRN_WARNING_OFF("-Wmissing-field-initializers")
 
 // static_cast<Args&&> is std::forward<Args> without the 1,500 lines of <utility>.
+/// Requires: memory != nullptr.
 template <class T, class... Args>
 T* construct_at(void* memory, Args&&... args) {
+    if (memory == nullptr) { compiler::unreachable(); }  // gcc's -Wnull-dereference does not know
     constexpr bool fit = is_made_from<T, Args...>;
     static_assert(fit, "an object is made as T(args...) or T{args...}: these arguments build none");
     if constexpr (!fit) {
