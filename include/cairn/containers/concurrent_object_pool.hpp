@@ -141,18 +141,20 @@ public:
 
     /// Gives an object back, from any thread. Its hook runs, and it stays built.
     /// Requires: `object` is live in this pool; anything else stops the program in every build.
-    void release(T* object) noexcept {
+    void release(T* object, call_site from = call_site::current()) noexcept {
         CAIRN_ASSERT(object != nullptr, "an object is released once, to the pool it came from");
         slot* const s = reinterpret_cast<slot*>(object);
         // Relaxed: which of two threads wins is all that it decides; the pool hands the object on.
         if (s->mark.exchange(idle_mark(), detail::memory_order::relaxed) != live_mark())
             [[unlikely]] {
-            detail::refuse_release();
+            detail::refuse_release(this, "concurrent_object_pool", from);
         }
         detail::tell_released<Rules>(hooks_, *object);
         give_slot(s);
     }
-    void release(T& object) noexcept { release(compiler::address_of(object)); }
+    void release(T& object, call_site from = call_site::current()) noexcept {
+        release(compiler::address_of(object), from);
+    }
 
     /// Builds until the pool has `count` objects in all, on `thread_count` threads. Each builds in
     /// slots of its own; they share no cache line. Other threads may work meanwhile.

@@ -129,12 +129,12 @@ public:
 
     /// Gives an object back. Its hook runs, and it stays built. O(1).
     /// Requires: `object` is live in this pool; anything else stops the program in every build.
-    void release(T* object) noexcept {
+    void release(T* object, call_site from = call_site::current()) noexcept {
         CAIRN_ASSERT(object != nullptr, "an object is released once, to the pool it came from");
         void* const slot = object;
         const detail::object_slots::state last = state_of(slot);
         if (last.tag != tag() || slots_.is_idle(slot, last)) [[unlikely]] {
-            detail::refuse_release();
+            detail::refuse_release(this, "object_pool", from);
         }
         in_hook(slot, true);
         detail::tell_released<Rules>(hooks_, *object);
@@ -146,7 +146,9 @@ public:
         push(slot);
     }
     /// As release() of its address.
-    void release(T& object) noexcept { release(compiler::address_of(object)); }
+    void release(T& object, call_site from = call_site::current()) noexcept {
+        release(compiler::address_of(object), from);
+    }
 
     /// Makes room for `count` objects in all; builds none. Returns: false when they would be more
     /// than the pool's maximum, or the allocator is exhausted; nothing has changed then.

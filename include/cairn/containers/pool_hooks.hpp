@@ -85,10 +85,13 @@ void construct_pooled(Hooks& hooks, void* slot) {
     }
 }
 
-/// Stops the program: the released object is not live in the pool.
-[[noreturn, CAIRN_COLD, CAIRN_NOINLINE]] inline void refuse_release() {
+/// Stops the program: the object that `from` released is not live in the pool.
+[[noreturn, CAIRN_COLD, CAIRN_NOINLINE]] inline void refuse_release(const void* pool,
+                                                                    const char* type,
+                                                                    call_site from) {
     assert_failed("the object is live in this pool",
-                  "an object is released once, to the pool it came from");
+                  "an object is released once, to the pool it came from",
+                  {.kind = misuse_kind::double_free, .object = pool, .type = type, .caller = from});
 }
 
 [[nodiscard]] constexpr bool calls(hook_rules rules, hook_rules kind) noexcept {

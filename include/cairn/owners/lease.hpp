@@ -7,7 +7,9 @@
 // Use it for: objects of an object_pool that belong to one owner at a time.
 // Look elsewhere for: many owners (shared_handle.hpp); objects named by handles (slot_map.hpp).
 //
-// Cost:      two words; the destructor is the pool's release(). Lifetimes: the pool outlives it.
+// Cost:      two words; the destructor is the pool's release(). At -O0 each -> is a call: an inner
+//            loop takes `enemy& e = *lease;` once.
+// Lifetimes: the pool outlives it.
 #pragma once
 
 #include <cstddef>

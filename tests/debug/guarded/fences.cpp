@@ -5,12 +5,14 @@
 #include <cairn/core/sizes.hpp>
 #include <cairn/debug/guarded.hpp>
 #include <cairn/os/page_allocator.hpp>
+#include <cairn/os/system_allocator.hpp>
 #include <gtest/gtest.h>
 
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <string>
+#include <vector>
 
 #include "support/test_upstream.hpp"
 
@@ -179,6 +181,25 @@ TEST(guarded, with_a_page_guard_the_first_byte_too_far_faults) {
     memory.deallocate(exact, 13, alignment{1});
     memory.deallocate(p, 13);
 }
+
+#if defined(__linux__)
+TEST(guarded, more_page_guards_than_the_system_has_mappings_are_refused_or_left_out) {
+    system_allocator heap;
+    guarded memory{heap, {.page_guard_every = 1}};
+    std::vector<void*> blocks;
+    int refused = 0;
+    while (blocks.size() < 70'000 && refused < 3) {  // vm.max_map_count is 65,530
+        void* const p = memory.allocate(16);
+        p != nullptr ? blocks.push_back(p) : void(++refused);
+    }
+    EXPECT_GT(blocks.size(), 20'000u);
+    for (void* p : blocks) { memory.deallocate(p, 16); }
+    void* const p = memory.allocate(16);
+    ASSERT_NE(p, nullptr) << "it works on";
+    memory.deallocate(p, 16);
+    memory.validate();
+}
+#endif
 
 TEST(guarded, the_page_of_a_leaked_block_is_open_again_after_the_guard) {
     page_allocator pages;

@@ -211,6 +211,30 @@ TEST(tracked, without_a_sink_it_speaks_to_stderr) {
     heap.deallocate(leaked, 64, default_alignment);
 }
 
+TEST(tracked, a_sink_may_use_the_memory_that_is_reported) {
+    using memory_type = tracked<test_upstream&>;
+    struct keeper {
+        memory_type* all = nullptr;
+        std::vector<void*> lines;
+        static void sink(const char*, void* context) {
+            auto& self = *static_cast<keeper*>(context);
+            for (int i = 0; i < 3; ++i) { self.lines.push_back(self.all->allocate(100)); }
+        }
+    };
+    test_upstream heap;
+    keeper log;
+    memory_type memory{heap,
+                       {.name = "all", .list = true, .sink = &keeper::sink, .sink_context = &log}};
+    log.all = &memory;
+    std::vector<void*> blocks;
+    for (int i = 0; i < 60; ++i) { blocks.push_back(memory.at("mesh").allocate(100)); }
+    memory.report();
+    EXPECT_GE(log.lines.size(), 6u);
+    for (void* p : log.lines) { memory.deallocate(p, 100); }
+    for (void* p : blocks) { memory.deallocate(p, 100); }
+    EXPECT_EQ(memory.stats().live_count, 0u);
+}
+
 TEST(tracked, many_lines_are_summed_up) {
     test_upstream heap;
     collected seen;
