@@ -36,10 +36,10 @@
 #include <cstddef>
 #include <cstdint>
 
+#include <cairn/alloc/pool/seen_chunks.hpp>
 #include <cairn/core/allocator_ref.hpp>
 #include <cairn/core/inside/bits.hpp>
 #include <cairn/core/inside/other_names.hpp>
-#include <cairn/core/inside/slot_numbers.hpp>
 #include <cairn/core/poison.hpp>
 #include <cairn/core/slice.hpp>
 #include <cairn/os/system_allocator.hpp>
@@ -260,28 +260,7 @@ private:
     bool is_ending_ = false;  // destroy_each() is running
     [[CAIRN_NO_UNIQUE_ADDRESS]] detail::allocator_watch watch_;
 #if CAIRN_ASSERTS
-    // Chunks that were found, by address: most slots are found there without a search and without
-    // a branch. A chunk of the largest size has eight neighbouring entries or nine.
-    struct seen_chunk {
-        std::uintptr_t first = 0;    // of its slots
-        std::size_t size = 0;        // of its slots, in bytes; 0: no chunk, or states are not known
-        std::size_t short_size = 0;  // as size; 0 also for long slots, and under memory checkers
-        bool* live = nullptr;        // of each of its slots, whether it is live
-    };
-    static inline bool no_slot_ = false;
-    struct seen_chunks {
-        [[nodiscard, CAIRN_FORCE_INLINE]] seen_chunk& at(const void* slot) noexcept {
-            return entries[reinterpret_cast<std::uintptr_t>(slot) >> shift & 31];
-        }
-        detail::slot_numbers number;
-        std::size_t tail;            // of a slot of 32, 48 or 64 bytes: its size less 32
-        unsigned shift = 0;          // log2 of an eighth of the largest chunk
-        const void* last = nullptr;  // the short slot that was given out or came back last
-        bool* last_live = &no_slot_;
-        seen_chunk entries[32] = {};
-    };
-    seen_chunks seen_{.number = detail::slot_numbers(stride_),
-                      .tail = stride_ == 32 || stride_ == 48 || stride_ == 64 ? stride_ - 32 : 33};
+    detail::seen_chunks seen_{stride_};  // most slots are found there without a search
 #endif
 };
 

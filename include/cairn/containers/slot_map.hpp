@@ -395,12 +395,8 @@ public:
     [[nodiscard]] reverse_iterator rend() noexcept { return reverse_iterator{begin()}; }
     [[nodiscard]] const_reverse_iterator rbegin() const noexcept { return crbegin(); }
     [[nodiscard]] const_reverse_iterator rend() const noexcept { return crend(); }
-    [[nodiscard]] const_reverse_iterator crbegin() const noexcept {
-        return const_reverse_iterator{cend()};
-    }
-    [[nodiscard]] const_reverse_iterator crend() const noexcept {
-        return const_reverse_iterator{cbegin()};
-    }
+    [[nodiscard]] auto crbegin() const noexcept { return const_reverse_iterator{cend()}; }
+    [[nodiscard]] auto crend() const noexcept { return const_reverse_iterator{cbegin()}; }
 
     // ---- room ---------------------------------------------------------------------------------
 
@@ -819,8 +815,9 @@ private:
     ///     | handles of rows that stay | ended or moved | not asked yet |
     ///     0                           kept             asked
     struct handle_mover {
-        explicit handle_mover(slot_rows& all) noexcept : map{all} {}
-        handle_mover(const handle_mover&) = delete;
+        slot_rows& map;
+        std::size_t kept = 0;
+        std::size_t asked = 0;
         /// Where the predicate has thrown, the rows that were not asked have closed the gap.
         ~handle_mover() {
             if (kept == asked) { return; }
@@ -844,10 +841,6 @@ private:
                 map.slots_.vacate_live(h.index(), h.generation());
             }
         }
-
-        slot_rows& map;
-        std::size_t kept = 0;
-        std::size_t asked = 0;
     };
 
     template <class Reference, class Self, class F>

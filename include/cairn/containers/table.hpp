@@ -176,12 +176,8 @@ public:
     [[nodiscard]] reverse_iterator rend() noexcept { return reverse_iterator{begin()}; }
     [[nodiscard]] const_reverse_iterator rbegin() const noexcept { return crbegin(); }
     [[nodiscard]] const_reverse_iterator rend() const noexcept { return crend(); }
-    [[nodiscard]] const_reverse_iterator crbegin() const noexcept {
-        return const_reverse_iterator{end()};
-    }
-    [[nodiscard]] const_reverse_iterator crend() const noexcept {
-        return const_reverse_iterator{begin()};
-    }
+    [[nodiscard]] auto crbegin() const noexcept { return const_reverse_iterator{end()}; }
+    [[nodiscard]] auto crend() const noexcept { return const_reverse_iterator{begin()}; }
 
     /// Appends a row built from `args`: one per field, a row of any kind, or what Row{args...}
     /// takes (missing fields have their default initializers).

@@ -44,7 +44,7 @@ void pool_checks::remember(pool& p, const pool::chunk& c, const void* slot) noex
 /// Returns: nullptr when the address lies elsewhere or inside a slot, and for slots of one byte.
 bool* pool_checks::live_of(pool& p, const void* slot) noexcept {
     const auto address = reinterpret_cast<std::uintptr_t>(slot);
-    const pool::seen_chunk* seen = &p.seen_.at(slot);
+    const detail::seen_chunk* seen = &p.seen_.at(slot);
     if (address - seen->first >= seen->size) {
         const pool::chunk* const c = p.find_chunk(slot);
         if (c == nullptr || c->live == nullptr) [[unlikely]] { return nullptr; }

@@ -82,7 +82,7 @@ struct pool_checks {
     static void remember(pool& p, const pool::chunk& c, const void* slot) noexcept;
     static void forget_chunks([[maybe_unused]] pool& p) noexcept {
 #if CAIRN_ASSERTS
-        p.seen_ = {.number = p.seen_.number, .tail = p.seen_.tail};
+        p.seen_ = detail::seen_chunks{p.stride_};
 #endif
     }
 };

@@ -128,7 +128,7 @@ struct freed_pattern {
     void* const slot = top[-1];
     bool* live = seen_.last_live;
     if (slot != seen_.last) {
-        const seen_chunk& seen = seen_.at(slot);
+        const detail::seen_chunk& seen = seen_.at(slot);
         const std::size_t distance = reinterpret_cast<std::uintptr_t>(slot) - seen.first;
         if (distance >= seen.short_size) [[unlikely]] { return nullptr; }
         seen_.last = slot;
@@ -148,7 +148,7 @@ struct freed_pattern {
 [[CAIRN_FORCE_INLINE]] inline bool pool::deallocate_short(void* p) noexcept {
     bool* live = seen_.last_live;
     if (p != seen_.last) {
-        const seen_chunk& seen = seen_.at(p);
+        const detail::seen_chunk& seen = seen_.at(p);
         const std::size_t distance = reinterpret_cast<std::uintptr_t>(p) - seen.first;
         // distance = q * stride + r: the product is q * 2^64 + q * e + r * inverse, where e is
         // below the stride. So its lower half is below the inverse where r is 0: q * e is below
