@@ -102,7 +102,8 @@ members = {
     "node_pool": {"pools": "pools_"},
     "heap": {
         "count": "regions_.count_", "regions": "regions_.entries_",
-        "joined": "bins_.books_.joined_", "left": "bins_.books_.left_"},
+        "joined": "bins_.books_.joined_end_", "ahead": "bins_.books_.ahead_",
+        "left": "bins_.books_.left_"},
     "heap_entry": {"region": "region"},
     "relocatable_heap": {
         "base": "base_", "slots": "slots_", "size": "region_size_", "lowest": "map_.lowest_",
@@ -1268,7 +1269,9 @@ class Views:
             free += free_granules
             regions += 1
         # A fit whose freed blocks do not wait has no such numbers.
-        waiting = (m.integer("joined") - m.integer("left")) & 0x7FFF_FFFF if m.has("joined") else 0
+        waiting = 0
+        if m.has("joined"):
+            waiting = (m.integer("joined") - m.integer("ahead") - m.integer("left")) & 0x7FFF_FFFF
         used = total - free - waiting
         if not (0 <= free <= total and 0 <= used):
             raise Unreadable(f"{free} free granules of {total}")

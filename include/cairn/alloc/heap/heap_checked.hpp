@@ -35,7 +35,7 @@ void heap<Fit>::deallocate(void* p, std::size_t size, alignment, call_site from)
         if (b != nullptr && !detail::poison_is_seen()) [[likely]] {
             // From left to right: `p` may be read only when it lies in a region, and put() is the
             // first to write.
-            if (is_recent(p) && stands(p, b->granules(), 0) &&
+            if (is_recent(p) && stands(p, b->granules, 0) &&
                 bins_.template put<false>(*b, static_cast<std::byte*>(p))) [[likely]] {
                 return;
             }
@@ -53,8 +53,8 @@ template <class Fit>
             std::byte* const p = bins_.newest(*b);
             if (p != nullptr) {
                 if (detail::poison_is_seen() || !turn_to(p) ||
-                    !stands(p, b->granules(), detail::block_header::deferred_bit)) [[unlikely]] {
-                    check_waiting(p, b->granules());
+                    !stands(p, b->granules, detail::block_header::deferred_bit)) [[unlikely]] {
+                    check_waiting(p, b->granules);
                 }
                 if (bins_.take(*b, p)) [[likely]] {
                     unpoison(p, size);
@@ -73,9 +73,9 @@ template <class Fit>
     if (p == nullptr) { return; }
     if constexpr (Fit::deferred_max != 0) {
         if (bin* const b = bins_.bin_for(size)) [[likely]] {
-            expect_live(p, b->granules(), size, from);
+            expect_live(p, b->granules, size, from);
             if (bins_.put(*b, static_cast<std::byte*>(p))) [[likely]] { return; }
-            return free_in_core(p);
+            return wait_or_free(p, *b);
         }
     }
     expect_live(p, granules_of(size), size, from);

@@ -24,7 +24,7 @@ template <class Fit>
     }
     std::uint64_t shape = sizeof(region<Fit>);
     if constexpr (has_shape<Fit>) { shape ^= std::uint64_t{Fit::shape} << 32; }
-    constexpr std::uint64_t format = 3;  // links are encoded, bins hold marked sizes
+    constexpr std::uint64_t format = 4;  // links are encoded, bins hold their room
     return (hash ^ shape ^ Fit::deferred_max << 16 ^ format << 56) * 1099511628211ull;
 }
 
@@ -260,7 +260,8 @@ inline void* heap<Fit>::given_out(void* p, [[maybe_unused]] std::uint32_t granul
                                   std::size_t size) noexcept {
     unpoison(p, size);
     if constexpr (Fit::deferred_max != 0) {
-        if (bins_.books().took(granules)) [[unlikely]] { (void)merge_one(false); }
+        // A merge is work enough for one request.
+        if (!bins_.books().took(granules) || !merge_one(false)) { bins_.books().settle(); }
     }
     return p;
 }
@@ -301,6 +302,15 @@ void* heap<Fit>::allocate_with_effort(std::uint32_t granules, std::size_t size,
     return grown || merge_deferred() ? allocate_in_regions(granules, size, align) : nullptr;
 }
 
+/// Frees a block of `b` that put() did not let wait.
+template <class Fit>
+void heap<Fit>::wait_or_free(void* p, [[maybe_unused]] bin& b) noexcept {
+    if constexpr (Fit::deferred_max != 0) {
+        if (bins_.put_after_a_look(b, static_cast<std::byte*>(p))) { return; }
+    }
+    free_in_core(p);
+}
+
 template <class Fit>
 void heap<Fit>::free_in_core(void* p) noexcept {
     if (regions_.count() == 1) [[likely]] { return free_in(home(), p); }
@@ -308,7 +318,8 @@ void heap<Fit>::free_in_core(void* p) noexcept {
     if constexpr (Fit::deferred_max != 0) {
         // Waiting blocks must not keep regions in which no block is in use. Each call merges one
         // block, so that the oldest of a list merge too, or eight where more waits than lives.
-        const auto& books = bins_.books();
+        auto& books = bins_.books();
+        books.settle();
         if (books.is_sparse() && merge_one(true)) {
             for (unsigned n = 1; n < 8 && books.wants_to_shrink() && merge_one(true); ++n) {}
         }
@@ -357,8 +368,10 @@ void heap<Fit>::deallocate(void* p, [[maybe_unused]] call_site from) noexcept {
         if (header.is_free() || header.is_deferred()) [[unlikely]] {
             detail::heap_is_corrupt(detail::heap_promise::freed_once, home_);
         }
-        bin* const b = bins_.bin_for(detail::payload_size(header.size()));
-        if (b != nullptr && bins_.put(*b, static_cast<std::byte*>(p))) { return; }
+        if (bin* const b = bins_.bin_for(detail::payload_size(header.size()))) {
+            if (bins_.put(*b, static_cast<std::byte*>(p))) { return; }
+            return wait_or_free(p, *b);
+        }
     }
     free_in_core(p);
 }
@@ -375,6 +388,7 @@ bool heap<Fit>::try_resize(void* p, [[maybe_unused]] std::size_t old_size, std::
     if (!r->resize(r->map().block_of(p), granules_of(new_size))) { return false; }
     if constexpr (Fit::deferred_max != 0) {
         bins_.books().gave_back(std::size_t{r->free_granules()} - before);  // wraps when it grew
+        bins_.books().settle();
     }
     rank(i);
     if constexpr (detail::poison_is_watched) {
@@ -396,7 +410,7 @@ void* heap<Fit>::allocate_unwaited(std::size_t size, const bin& b) noexcept {
     // A link that led nowhere, or to a block that does not wait, ends here: the core is asked only
     // when the bin is truly empty.
     bins_.expect_none(b);
-    return allocate_granules(b.granules(), size);
+    return allocate_granules(b.granules, size);
 }
 
 /// Returns: false when no block waits in `b`.
@@ -491,7 +505,7 @@ detail::heap_stats heap<Fit>::stats() const noexcept {
     for (std::uint32_t c = 0; c < bins_.count(); ++c) {
         const std::uint32_t count = bins_.waiting_in(bins_[c]);
         s.deferred_count += count;
-        s.deferred_size += std::size_t{count} * bins_[c].granules() * granule_size;
+        s.deferred_size += std::size_t{count} * bins_[c].granules * granule_size;
     }
     return s;
 }
@@ -507,7 +521,7 @@ void heap<Fit>::validate() const noexcept {
         bins_.validate([&](const detail::deferred_bin& b, const std::byte* p) {
             CAIRN_ASSERT(owns(p), "a deferred block lies in the heap");
             const detail::block_header h = header_of(p);
-            CAIRN_ASSERT(h.is_deferred() && h.size() == b.granules(),
+            CAIRN_ASSERT(h.is_deferred() && h.size() == b.granules,
                          "a deferred block is marked, and of the size of its class");
             ++listed;
         });

@@ -41,8 +41,8 @@ template <class Fit>
     if (p == nullptr) { return; }
     if constexpr (Fit::deferred_max != 0) {
         if (bin* const b = bins_.bin_for(size)) [[likely]] {
-            // Full, or no more may wait: nothing has been written, the core takes the block.
             if (bins_.put(*b, static_cast<std::byte*>(p))) [[likely]] { return; }
+            return wait_or_free(p, *b);
         }
     }
     free_in_core(p);

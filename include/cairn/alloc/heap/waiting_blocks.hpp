@@ -100,8 +100,8 @@ public:
         if constexpr (used) {
             auto* const bins = reinterpret_cast<deferred_bin*>(header + 1);
             for (std::uint32_t c = 0; c < bin_count; ++c) {
-                ::new (bins + c) deferred_bin{no_waiting_block + header->link_key, 0,
-                                              Fit::size_of_class(c) + block_header::deferred_bit};
+                ::new (bins + c) deferred_bin{no_waiting_block + header->link_key, 0, 0,
+                                              static_cast<std::uint16_t>(Fit::size_of_class(c))};
             }
         }
     }
@@ -136,7 +136,7 @@ public:
             std::size_t blocks = 0;
             for (std::uint32_t c = 0; c < count(); ++c) {
                 CAIRN_DETAIL_STEP();
-                granules += bins_[c].held;
+                granules += bins_[c].held();
                 blocks += waiting_in(bins_[c]);
             }
             books_.start(taken, granules, blocks, grows);
@@ -147,7 +147,7 @@ public:
     void clear() noexcept {
         for (std::uint32_t c = 0; c < count(); ++c) {
             bins_[c].head = no_waiting_block + header_->link_key;
-            bins_[c].held = 0;
+            bins_[c].room = bins_[c].share;
         }
     }
 
@@ -196,34 +196,36 @@ public:
     [[nodiscard, CAIRN_FORCE_INLINE]] inline bool take(deferred_bin& bin, std::byte* p) noexcept {
         // The header before the link: what stands in a block is a link only where the header says
         // that it waits here. Then the block is in use, before anything of it is given out.
-        const std::uint64_t waiting = bin.waiting;
+        const std::uint32_t granules = bin.granules;
         CAIRN_DETAIL_STEP();
         std::byte* const header = p - block_header_size;
-        if (load_hidden<std::uint32_t, Watched>(header) != waiting) [[unlikely]] { return false; }
+        if (load_hidden<std::uint32_t, Watched>(header) != waiting_word(granules)) [[unlikely]] {
+            return false;
+        }
         CAIRN_DETAIL_STEP();
         const auto next = load_hidden<std::uint64_t, Watched>(p);
         compiler::prefetch_for_writing(reinterpret_cast<const void*>(zero_ + next));
         bin.head = next;
-        store_hidden<std::uint32_t, Watched>(
-            header, static_cast<std::uint32_t>(waiting) - block_header::deferred_bit);
-        books_.left(bin, waiting);
+        store_hidden<std::uint32_t, Watched>(header, granules);
+        books_.left(bin, granules);
         return true;
     }
 
-    /// `p` waits in `bin` now. Returns: false when it may not; nothing has changed then.
+    /// `p` waits in `bin` now. Returns: false when put_after_a_look() has to decide; nothing has
+    /// changed then.
     template <bool Watched = detail::poison_is_watched>
     [[nodiscard, CAIRN_FORCE_INLINE]] inline bool put(deferred_bin& bin, std::byte* p) noexcept {
-        const std::uint64_t waiting = bin.waiting;
-        std::byte* const header = p - block_header_size;
-        CAIRN_DETAIL_STEP();
-        // Asked first: a refusal leaves the block as it was, for the core. Then the link, the
-        // header, and at last the head.
-        if (!books_.joined(bin, waiting)) [[unlikely]] { return false; }
-        if constexpr (Watched) { poison(p, payload_size(bin.granules())); }
-        CAIRN_DETAIL_STEP();
-        store_hidden<std::uint64_t, Watched>(p, bin.head);
-        store_hidden<std::uint32_t, Watched>(header, static_cast<std::uint32_t>(waiting));
-        bin.head = reinterpret_cast<std::uintptr_t>(p) - zero_;
+        // Asked first: a refusal leaves the block as it was.
+        const std::uint32_t granules = bin.granules;
+        if (!books_.joined(bin, granules)) [[unlikely]] { return false; }
+        link<Watched>(bin, p, granules);
+        return true;
+    }
+    /// The same where put() returned false: looks at the books. Returns: false when `p` may not
+    /// wait; nothing has changed then.
+    [[nodiscard]] bool put_after_a_look(deferred_bin& bin, std::byte* p) noexcept {
+        if (!books_.joined_after_a_look(bin)) { return false; }
+        link(bin, p, bin.granules);
         return true;
     }
 
@@ -246,9 +248,18 @@ public:
         // there at the next request, and comes round.
         for (unsigned tries = 8; tries != 0; --tries) {
             CAIRN_DETAIL_STEP();
-            if (books_.cursor == 0) { books_.cursor = count(); }
+            if (books_.cursor == 0) {
+                books_.has_surplus = books_.has_surplus && found_;
+                found_ = false;
+                books_.cursor = count();
+            }
             deferred_bin& bin = bins_[books_.cursor - 1];
-            if (any ? bin.held != 0 : books_.is_beyond(bin)) { return &bin; }
+            if (any && bin.held() != 0) { return &bin; }
+            if (bin.room < 0) {
+                books_.set_share(bin);
+                found_ = true;
+                if (bin.room < 0) { return &bin; }
+            }
             --books_.cursor;  // the largest first: most memory for a merge
         }
         return nullptr;
@@ -259,7 +270,7 @@ public:
     }
     [[nodiscard]] deferred_bin& operator[](std::uint32_t c) const noexcept { return bins_[c]; }
     [[nodiscard]] std::uint32_t waiting_in(const deferred_bin& bin) const noexcept {
-        return bin.held / bin.granules();
+        return bin.held() / bin.granules;
     }
 
     /// Calls visit(bin, p) for each block that waits, and checks the links and counts on the way.
@@ -278,7 +289,7 @@ public:
                 link = load_hidden<std::uint64_t>(begin_ + at);
             }
             CAIRN_ASSERT(n == waiting_in(bin), "a bin knows how many blocks wait in it");
-            granules += std::size_t{n} * bin.granules();
+            granules += std::size_t{n} * bin.granules;
             blocks += n;
         }
         if constexpr (used) {
@@ -290,6 +301,18 @@ public:
     }
 
 private:
+    /// `p` is the newest of `bin`.
+    template <bool Watched = detail::poison_is_watched>
+    [[CAIRN_FORCE_INLINE]] inline void link(deferred_bin& bin, std::byte* p,
+                                            std::uint32_t granules) noexcept {
+        if constexpr (Watched) { poison(p, payload_size(granules)); }
+        CAIRN_DETAIL_STEP();
+        // The link, the header, and at last the head.
+        store_hidden<std::uint64_t, Watched>(p, bin.head);
+        store_hidden<std::uint32_t, Watched>(p - block_header_size, waiting_word(granules));
+        bin.head = reinterpret_cast<std::uintptr_t>(p) - zero_;
+    }
+
     //  link or head = (address - first region) + key = address - zero_
     //  it leads into the heap where link - first_ < reach_; no_waiting_block never does
     deferred_bin* bins_ = nullptr;  // in the first region
@@ -299,6 +322,7 @@ private:
     std::uint64_t first_ = 0;       // begin_ - zero_: the link to the lowest region
     std::uintptr_t zero_ = 0;       // first region - key: an address less this is a link
     [[CAIRN_NO_UNIQUE_ADDRESS]] waiting_books<Fit> books_;
+    bool found_ = true;  // a surplus, since the cursor came round
     deferred_header* header_ = nullptr;
 };
 
