@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cairn/alloc/budget.hpp>
+#include <cairn/alloc/locked.hpp>
+#include <cairn/debug/tracked.hpp>
 #include <cairn/movable/offset_heap.hpp>
 #include <numeric>
 #include <string>
@@ -155,6 +158,20 @@ struct few_live {
 /// A heap over one region of 1.25 MiB.
 struct small_region {
     cairn::heap<> heap{std::size_t{5} << 18};
+    void* allocate(std::size_t size) { return heap.allocate(size); }
+    void deallocate(void* p, std::size_t size) { heap.deallocate(p, size); }
+};
+
+/// The default heap as people wrap it, or put it over a limit.
+struct limited_heap : cairn::budget<cairn::heap<>> {
+    limited_heap() : budget{std::size_t{1} << 30} {}
+};
+struct named_heap : cairn::tracked<cairn::heap<>> {
+    named_heap() : tracked{cairn::track_options{.name = "heap"}} {}
+};
+struct heap_over_a_limit {
+    cairn::budget<cairn::system_allocator> limit{std::size_t{1} << 30};
+    cairn::heap<> heap{cairn::allocator_ref{limit}};
     void* allocate(std::size_t size) { return heap.allocate(size); }
     void deallocate(void* p, std::size_t size) { heap.deallocate(p, size); }
 };
@@ -428,6 +445,18 @@ void add_few_live(lab::experiment& e) {
         {.unit = "x", .measure = lab::measure::value, .weight = 0.3, .quick_samples = 5}));
 }
 
+/// What wrappers around the default heap cost.
+void add_wrapped(lab::experiment& e) {
+    lab::comparison& c = e.compare("1,000 live, wrapped", {.weight = 0.3, .compares = false});
+    const auto make = runs<few_live<1000, 1024>>();
+    c.cairn("cairn::heap<> as constructed", make(adapter_tag<default_heap>{}));
+    c.cairn("cairn::budget<heap<>>", make(adapter_tag<limited_heap>{}));
+    c.cairn("cairn::heap<> over a budget", make(adapter_tag<heap_over_a_limit>{}));
+    c.cairn("cairn::tracked<heap<>>", make(adapter_tag<named_heap>{}));
+    c.cairn("cairn::locked<heap<>>", make(adapter_tag<cairn::locked<cairn::heap<>>>{}));
+    c.mallocs(make(adapter_tag<general_malloc>{}));
+}
+
 void add_offsets(lab::experiment& e) {
     lab::comparison& c = e.compare(
         "churn, offsets",
@@ -479,6 +508,7 @@ const lab::registration heap_experiment{
         add_curves(e);
         add_churn(e);
         add_few_live(e);
+        add_wrapped(e);
         add_offsets(e);
         add_footprints(e);
     }};
