@@ -73,6 +73,7 @@ module;
 #include <cairn/core/version.hpp>
 #include <cairn/debug/failing.hpp>
 #include <cairn/debug/guarded.hpp>
+#include <cairn/debug/memory_page.hpp>
 #include <cairn/debug/registry.hpp>
 #include <cairn/debug/tracked.hpp>
 #include <cairn/movable/concurrent_relocatable_heap.hpp>
@@ -210,6 +211,7 @@ using cairn::markable;
 using cairn::marking_worker;
 using cairn::memory_facts;
 using cairn::memory_node;
+using cairn::memory_page;
 using cairn::memory_snapshot;
 using cairn::message_queue;
 using cairn::misuse_kind;

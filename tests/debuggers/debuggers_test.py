@@ -46,6 +46,7 @@ exempt = {
     "iterator": "of a ref_array: the array and an index",
     "lock_scope": "one reference, to the mutex",
     "marking_worker": "a gate; what it marks is in the heap's own state",
+    "memory_page": "a function and its context, and the cell that is being filled",
     "memory_snapshot": "a packed_array, which is shown as such",
     "mutex": "one number: 0 is free",
     "node_allocator": "one pointer, to the node_pool",
