@@ -87,6 +87,11 @@ members = {
         "slots": "slot_count_", "chunks": "chunks_", "chunk_count": "chunk_count_",
         "depot": "depot_", "caches": "caches"},
     "depot": {"full": "batches_"},
+    "concurrent_heap": {"units": "units_", "cache_count": "cache_count"},
+    "unit_store": {"size": "segment_size_"},
+    "tagged_arenas": {
+        "tags": "tag_count_", "blocks": "block_count_", "free": "free_count_",
+        "size": "taken_size_"},
     "slot_chunk": {"free_count": "free_count"},
     "magazine": {"count": "count", "next": "next"},
     "cache": {"top": "top", "floor": "floor", "spare": "spare", "next": "next_of_owner"},
@@ -1185,6 +1190,21 @@ class Views:
         kind = class_of(value.type.name)
         return View(f"{named(kind, self.name_of(value))}: {live} of {counted(slots, 'slot')} taken")
 
+    def concurrent_heap(self, value):
+        m = Members(value, "concurrent_heap")
+        # As the depot of a pool: aligned to a cache line, whatever lldb says.
+        units = self.process.at(-(-m.units.address // line) * line, m.units.type)
+        size = Members(units, "unit_store").integer("size")
+        caches = counted(m.integer("cache_count"), "cache")
+        return View(f"{named('concurrent_heap', self.name_of(value))}: {size_text(size)} in "
+                    f"segments, {caches}")
+
+    def tagged_arenas(self, value):
+        m = Members(value, "tagged_arenas")
+        return View(f"tagged_arenas: {counted(m.integer('tags'), 'tag')} with "
+                    f"{counted(m.integer('blocks'), 'block')}, {m.integer('free')} free, "
+                    f"{size_text(m.integer('size'))} taken")
+
     def local_view(self, value):
         held = Members(value, "local_view").pool
         if held.integer() == 0:
@@ -1549,6 +1569,8 @@ views = {
     "pool_of": Views.pool,
     "concurrent_pool": Views.concurrent_pool,
     "concurrent_pool_of": Views.concurrent_pool,
+    "concurrent_heap": Views.concurrent_heap,
+    "tagged_arenas": Views.tagged_arenas,
     "local_view": Views.local_view,
     "object_pool": Views.object_pool,
     "concurrent_object_pool": Views.concurrent_object_pool,

@@ -3,6 +3,7 @@
 #include <cairn/core/sizes.hpp>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <cstring>
@@ -175,6 +176,48 @@ TEST(concurrent_heap_threads, sleeping_threads_keep_at_most_their_bound_and_noth
         h.trim();
         EXPECT_EQ(h.stats().used_size, 0u) << "a thread that ends gives its cache back";
     }
+}
+
+// Three threads take what 200 MiB of chunks have, free it at random, and sleep with small caches.
+TEST(concurrent_heap_threads, a_cache_keeps_as_many_chunks_as_it_has_slots_at_most) {
+    using cairn::detail::heap_cache;
+    constexpr std::size_t cache_size = 4_KiB;
+    constexpr int sleepers = 3;
+    concurrent_heap h{{.cache_size_max = cache_size}};
+    std::vector<block> blocks;
+    std::mt19937 random{3};
+    for (int i = 0; i < 100'000; ++i) {  // not touched: addresses alone
+        const std::size_t size = 1 + random() % 4096;
+        blocks.push_back({static_cast<std::byte*>(h.allocate(size)), size});
+    }
+    h.release_this_thread();
+    ASSERT_GT(h.stats().used_size, 200_MiB);
+    std::shuffle(blocks.begin(), blocks.end(), random);
+    std::atomic<int> asleep{0};
+    std::atomic<bool> awake{false};
+    std::vector<std::thread> threads;
+    for (std::size_t t = 0; t < sleepers; ++t) {
+        threads.emplace_back([&, t] {
+            for (std::size_t i = t; i < blocks.size(); i += sleepers) {
+                h.deallocate(blocks[i].p, blocks[i].size);
+            }
+            ++asleep;
+            while (!awake) { std::this_thread::yield(); }
+            h.release_this_thread();
+            --asleep;
+            while (awake) { std::this_thread::yield(); }
+        });
+    }
+    while (asleep != sleepers) { std::this_thread::yield(); }
+    h.trim();
+    EXPECT_LE(h.stats().used_size,
+              sleepers * heap_cache::slot_count_max(cache_size) * cairn::detail::unit_size);
+    awake = true;
+    while (asleep != 0) { std::this_thread::yield(); }
+    h.trim();
+    EXPECT_LE(h.stats().segment_size, 2_MiB) << "after release_this_thread() in each";
+    awake = false;
+    for (std::thread& t : threads) { t.join(); }
 }
 
 TEST(concurrent_heap_threads, a_thread_heeds_a_trim_in_its_slow_path) {

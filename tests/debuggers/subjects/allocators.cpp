@@ -73,6 +73,13 @@ void pools() {
     cairn::concurrent_pool_of<enemy> typed;
     enemy* const four = typed.make(4, 4.5f);
     //= typed: concurrent_pool_of: 1 of 1024 slots taken
+    cairn::concurrent_heap any_size;
+    void* const any = any_size.allocate(100);
+    //= any_size: concurrent_heap: 1 MiB in segments, 1 cache
+    cairn::tagged_arenas jobs;
+    const auto frame_tag = jobs.begin("frame");
+    void* const in_frame = jobs.local(frame_tag).allocate(100);
+    //= jobs: tagged_arenas: 1 tag with 1 block, 0 free, ..
     cairn::object_pool<enemy> reused;
     auto five = reused.acquire();
     five->hp = 5;
@@ -90,6 +97,9 @@ void pools() {
     //= nodes: node_pool of 64 pools = {pool: 1 of 2048 slots taken, 8 B each, ..}
     look();
     in_nodes.deallocate(node, 1);
+    (void)in_frame;
+    jobs.end(frame_tag);
+    any_size.deallocate(any, 100);
     typed.destroy(four);
     common.deallocate(c);
     enemies.destroy(one);

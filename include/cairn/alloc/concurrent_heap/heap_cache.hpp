@@ -17,6 +17,9 @@
 //      limit of a class                              <=  64 KiB / bytes of a slot, 4 to 256
 //
 // Where the bound is reached, a class that grows takes from the next one in turn.
+//
+// A cache of a thread that sleeps keeps the chunks of its slots from going back: at most as many as
+// it has slots, slot_count_max(cache_size_max), which are 4,156 for the default of 1 MiB.
 #pragma once
 
 #include <cstddef>
@@ -46,6 +49,18 @@ struct heap_cache : thread_cache {
     [[nodiscard]] static constexpr unsigned limit_max(unsigned c) noexcept {
         const std::size_t fitting = (std::size_t{64} << 10) / slot_sizes::size_of(c);
         return static_cast<unsigned>(fitting < 4 ? 4 : fitting > 256 ? 256 : fitting);
+    }
+
+    /// Slots that fit into a cache of `size` bytes: the smallest classes at their limits.
+    [[nodiscard]] static constexpr std::size_t slot_count_max(std::size_t size) noexcept {
+        std::size_t count = 0;
+        for (unsigned c = 0; c < class_count; ++c) {
+            const std::size_t fitting = size / slot_sizes::size_of(c);
+            const std::size_t more = fitting < limit_max(c) ? fitting : limit_max(c);
+            count += more;
+            size -= more * slot_sizes::size_of(c);
+        }
+        return count;
     }
 
     slot_stack stacks[class_count] = {};
@@ -89,6 +104,7 @@ struct heap_cache_layout {
     std::size_t first_part = 0;
 };
 inline constexpr heap_cache_layout cache_layout{};
+static_assert(heap_cache::slot_count_max(std::size_t{1} << 20) == 4156, "as the first screen says");
 static_assert(cache_layout.first_part <= heap_cache::first_page, "the first page has all of it");
 
 // 152 bytes. The way to them is no call, which may allocate in a thread's first use.
