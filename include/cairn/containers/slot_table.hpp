@@ -35,6 +35,7 @@
 #include <type_traits>
 #include <utility>
 
+#include <cairn/containers/inside/key_order.hpp>
 #include <cairn/containers/slot_map.hpp>
 #include <cairn/containers/slot_policy.hpp>
 #include <cairn/containers/table.hpp>

@@ -50,6 +50,7 @@
 #include <cairn/containers/inside/row_fields.hpp>
 #include <cairn/containers/table/layout_of.hpp>
 
+#include <cairn/containers/inside/key_order.hpp>
 #include <cairn/containers/inside/sort_rows.hpp>
 #include <cairn/containers/table/row.hpp>
 #include <cairn/containers/table/view.hpp>

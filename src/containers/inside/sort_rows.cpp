@@ -1,6 +1,6 @@
 // Cold half of cairn/containers/inside/sort_rows.hpp: the check of a permutation; the radix sort,
 // once for 32-bit and once for 64-bit keys.
-#include <cairn/containers/inside/sort_rows.hpp>
+#include <cairn/containers/inside/key_order.hpp>
 
 #include <cstring>
 

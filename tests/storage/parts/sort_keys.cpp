@@ -1,5 +1,5 @@
 // Sentences of cairn/containers/inside/sort_rows.hpp. Sorted tables are in table/ranges.cpp.
-#include <cairn/containers/inside/sort_rows.hpp>
+#include <cairn/containers/inside/key_order.hpp>
 #include <gtest/gtest.h>
 
 #include <algorithm>
