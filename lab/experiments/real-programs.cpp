@@ -4,7 +4,9 @@
 // little. A memory lives as long as its contender, as malloc does; each run is a new state or
 // document. A package that is absent takes its cases with it.
 #include "lab/families/real_programs.hpp"
+#include "lab/families/whole_programs.hpp"
 #include "lab/harness/experiment.hpp"
+#include "lab/harness/registry.hpp"
 
 #include <memory>
 #include <string>
@@ -83,10 +85,42 @@ auto rapidjson_on() {
 
 #endif
 
+#if !defined(_WIN32)
+
+// LAB_CAIRN_MALLOC: libcairn-malloc.so, where this build has it.
+void add_whole_programs(lab::experiment& e) {
+    e.full_seconds = 120;
+    for (const auto& p : lab::whole_programs::programs) {
+        if (!lab::whole_programs::is_here(p.words[0])) {
+            e.how += p.words[0] + " is not here. ";
+            continue;
+        }
+        const std::string peak = std::string{p.name} + ", peak";
+        lab::comparison& c =
+            e.compare(std::string{p.name} + ", user time",
+                      {.unit = "ms", .measure = lab::measure::value, .one_repetition = true});
+        const auto under = [&p, peak](std::string path) {
+            return [run = lab::whole_programs::run_of{&p, std::move(path), peak}] { return run; };
+        };
+#    if defined(LAB_CAIRN_MALLOC)
+        c.cairn("libcairn-malloc", under(LAB_CAIRN_MALLOC));
+#    endif
+        for (const lab::malloc_library& m : lab::malloc_libraries()) {
+            c.peer(m.name, under(m.path));
+        }
+        e.also(c, peak, {.unit = "MiB"});
+    }
+}
+
+#endif
+
 const lab::registration real_programs{
     "real-programs", "What do other people's programs pay for their memory?",
     [](lab::experiment& e) {
         e.quick_seconds = 4;
+#if !defined(_WIN32)
+        if (e.options().full) { add_whole_programs(e); }
+#endif
 #if LAB_HAS_LUA
         add_lua(e, "binary trees", programs::binary_trees);
         add_lua(e, "coroutines", programs::coroutines);

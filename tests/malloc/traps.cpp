@@ -91,6 +91,12 @@ void errno_stays() {
     errno = 0;
     EXPECT(reallocarray(p, SIZE_MAX / 2, 3) == nullptr && errno == ENOMEM);
     free(p);
+    // A system call of free fails: the report of a foreign pointer has nowhere to go.
+    static int not_ours[4] = {};
+    close(2);
+    errno = 77;
+    free(hidden(not_ours));
+    EXPECT(errno == 77);
 }
 
 void edges_as_glibc() {

@@ -56,7 +56,7 @@ def looks():
     if len(operators) != 20 or set(operators) | set(functions) != exported or not exported <= in_archive:
         yield f"exported are {sorted(exported)}"
     for kind in ("text", "json"):
-        result = run([program, "errno_stays"], LD_PRELOAD=library, CAIRN_MALLOC_STATISTICS=kind)
+        result = run([program, "every_function"], LD_PRELOAD=library, CAIRN_MALLOC_STATISTICS=kind)
         figures = json.loads(result.stderr)["cairn_malloc"] if kind == "json" else dict(
             re.findall(r"^  (\w+) +(\d+)$", result.stderr, re.M))
         if len(figures) < 11 or int(figures["peak_resident"]) < 1e6 or int(figures["live"]) == 0:
