@@ -143,7 +143,11 @@ TEST(concurrent_pool, first_addresses_ascend_within_a_magazine) {
 TEST(concurrent_pool, fresh_slots_of_different_threads_never_share_a_cache_line) {
     for (const std::size_t size : {1u, 8u, 24u, 40u, 64u, 100u}) {
         test_upstream upstream;
-        concurrent_pool p{size, alignment{1}, upstream, {.magazine_size = 1}};
+        // 70 slots are no whole number of magazines: a chunk ends with a part of one.
+        concurrent_pool p{size,
+                          alignment{1},
+                          upstream,
+                          {.slots_per_chunk = 70, .chunk_size_max = 1, .magazine_size = 1}};
         std::map<std::uintptr_t, int> owner_of_line;
         std::vector<concurrent_pool::local_view> views;
         for (int i = 0; i < 3; ++i) { views.push_back(p.local()); }
