@@ -31,6 +31,7 @@ class reclaim_order {
 public:
     class step;
 
+    /// An order without steps, which frees nothing.
     reclaim_order() = default;
     reclaim_order(const reclaim_order&) = delete;
     reclaim_order& operator=(const reclaim_order&) = delete;

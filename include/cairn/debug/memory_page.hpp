@@ -29,6 +29,7 @@ namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 class memory_page {
 public:
+    /// Receives the page in pieces, which are not ended by 0.
     using sink = memory_snapshot::sink;
 
     /// Writes the head of the page to `to`, and its end when this object ends.
