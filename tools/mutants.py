@@ -17,6 +17,7 @@ operators = {  # operator: (name in mutant.hpp, what it becomes)
     "<<": ("shift_left", ">>"), ">>": ("shift_right", "<<"),
 }
 operator = re.compile(r"(?<=\s)(<<|>>|<=|>=|==|!=|<|>|\+|-|\*|/|%|&|\||\^)(?=\s)")
+backwards = re.compile(r"\bfor \([\w:]+ (\w+) = ([^;()]+); \1 != 0; --\1\) \{([^{}]*)\}")
 opening, closing = "([{", ")]}"
 not_an_expression = re.compile(
     r"(return|break|continue|throw|goto|using|else|do|case|default|if|for|while|switch|static|const|auto|"
@@ -222,6 +223,13 @@ def find(file, text):
             parts = [i for i in range(m.end(), last) if code[i] == ";"]
             if len(parts) == 2 and code[parts[0] + 1:parts[1]].strip():
                 add(m.start(), "for (; false;)", *wrap(parts[0] + 1, parts[1], "no"))
+        for m in backwards.finditer(code, begin, end):
+            indices = list(re.finditer(rf"\[({m[1]} - 1)\]", m[3]))
+            if len(indices) == 1:
+                first = m.start(3) + indices[0].start(1)
+                last = m.start(3) + indices[0].end(1)
+                add(m.start(), "last to first -> first to last", (first, "", "mutant::other({n}, "),
+                    (last, "", f", {m[2].strip()} - {m[1]})"))
         for m in re.compile(r"(?<=\s)\?(?=\s)").finditer(code, begin, end):
             left = operand_of_ternary(code, m.start() - 1)
             add(m.start(), "c ? -> !c ?", *wrap(left, m.start(), "flipped"))

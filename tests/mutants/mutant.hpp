@@ -46,6 +46,10 @@ template <class T>
 [[gnu::always_inline]] inline constexpr T number(int number, T value) noexcept {
     return on(number) ? static_cast<T>(value + 1) : value;
 }
+template <class T>
+[[gnu::always_inline]] inline constexpr T other(int number, T value, T changed) noexcept {
+    return on(number) ? changed : value;
+}
 template <class Order>  // of std::atomic, or of the library's own
 [[gnu::always_inline]] inline constexpr Order order(int number, Order value) noexcept {
     return on(number) ? Order::relaxed : value;
