@@ -198,6 +198,17 @@ TEST(table, a_row_may_own_tables_of_its_own_type) {
     EXPECT_EQ(get<&branch::number>(twigs[0]) + number, 7);
 }
 
+TEST(table, may_be_assigned_from_a_part_of_its_own_row) {
+    table<branch> tree;
+    ASSERT_TRUE(tree.push_back({}));
+    auto [number, twigs, leaves] = tree[0];
+    for (int i = 1; i <= 3; ++i) { ASSERT_TRUE(twigs.push_back({.number = i})); }
+    tree = std::move(twigs);  // the row that owns it ends afterwards
+    ASSERT_EQ(tree.size(), 3u);
+    EXPECT_EQ(get<&branch::number>(tree[2]), 3);
+    tree.validate();
+}
+
 TYPED_TEST(table_in, an_order_that_contradicts_itself_loses_no_row) {
     table<row, TypeParam> t;
     for (int i = 0; i < 500; ++i) { ASSERT_TRUE(t.push_back(greedy::make(i))); }
