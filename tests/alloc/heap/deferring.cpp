@@ -194,6 +194,34 @@ TEST(heap, a_burst_that_no_longer_repeats_goes_back) {
     }
 }
 
+TEST(heap, a_peak_goes_back_while_pairs_run_among_few_live_blocks) {
+    for (const std::size_t kept : {0u, 16u}) {
+        test_upstream upstream;
+        heap<> h{upstream};
+        std::mt19937 random{5};
+        std::vector<std::pair<void*, std::size_t>> peak;
+        for (std::size_t size = 0, total = 0; total < 64_MiB; total += size) {
+            size = 16 + random() % 4081;
+            peak.push_back({h.allocate(size), size});
+        }
+        const std::size_t held = upstream.live_size();
+        std::shuffle(peak.begin() + 100, peak.end(), random);
+        for (std::size_t i = kept; i < peak.size(); ++i) {
+            h.deallocate(peak[i].first, peak[i].second);
+        }
+        std::vector<std::pair<void*, std::size_t>> live(1000);
+        for (int i = 0; i < 100'000; ++i) {
+            auto& [p, size] = live[random() % live.size()];
+            if (p != nullptr) { h.deallocate(p, size); }
+            size = 16 + random() % 4081;
+            p = h.allocate(size);
+        }
+        EXPECT_LT(upstream.live_size(), held / 8) << kept << " of the peak live";
+        h.validate();
+        h.reset();
+    }
+}
+
 TEST(heap, keeps_a_smaller_surplus_after_upstream_refused) {
     test_upstream upstream;
     heap<> h{upstream};

@@ -28,7 +28,8 @@
 //                                            of the surplus
 //   a heap of several regions uses less      each free that reaches the core merges one block,
 //   than a quarter of them                   and up to eight while more waits than lives, so that
-//                                            regions become empty; no surplus joins
+//                                            regions become empty; no surplus joins, and a share
+//                                            is 2 KiB, so that frees reach the core
 //   the core refuses a request and the       all blocks merge: the last resort. At most
 //   heap cannot grow                         deferred_blocks_max() of them wait. Until upstream
 //                                            gives a region again, the surplus is 2,048 blocks
@@ -242,7 +243,8 @@ private:
         const std::size_t held = waiting();
         const std::size_t live = taken_ - held;
         const std::size_t share = live / Fit::deferred_share;
-        share_ = share < share_min   ? share_min
+        share_ = is_sparse()         ? share_min / 4
+                 : share < share_min ? share_min
                  : share < share_max ? static_cast<std::uint32_t>(share)
                                      : share_max;
         all_max_ = taken_ / 2 > all_min() ? taken_ / 2 : all_min();
@@ -315,9 +317,8 @@ private:
         } else {
             room_end_ = 0;
             if (held >= all_max_) { return; }
-            const std::size_t least = is_sparse() ? 1 : 16;
             room = (all_max_ - held) / 64;  // blocks of 1 KiB
-            room = room < least ? least : room;
+            room = is_sparse() ? 1 : room < 16 ? 16 : room;
         }
         ahead = ahead < room ? ahead : room;
         ahead_ = ahead * block_header::deferred_bit + Fit::small_max;
