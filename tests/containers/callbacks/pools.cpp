@@ -180,17 +180,25 @@ TEST(callbacks, a_constructor_on_a_thread_of_prewarm_acquires_nothing) {
 
 // ---- pool_of
 
+/// Of 8 bytes and more: unchecked builds know then what destroy_all() has ended.
+struct node : probe {
+    using probe::probe;
+    double weight = 1;
+};
+
 struct nodes {
     nodes() {
-        for (probe*& p : all) { p = pool.make(1); }
+        for (node*& p : all) { p = pool.make(1); }
     }
     ~nodes() { pool.destroy_all(); }
     void expect_whole() { pool.validate(); }
-    probe* own() { return static_cast<probe*>(const_cast<void*>(script::object)); }
+    node* own() {
+        return static_cast<node*>(static_cast<probe*>(const_cast<void*>(script::object)));
+    }
     void drop(int i) { pool.destroy(std::exchange(all[i], nullptr)); }
 
-    pool_of<probe> pool;
-    probe* all[4];
+    pool_of<node> pool;
+    node* all[4];
 };
 
 TEST(callbacks, of_a_pool_of) {
@@ -200,7 +208,8 @@ TEST(callbacks, of_a_pool_of) {
         {"destroy_all", call::destructor, [](nodes& w) { w.pool.destroy_all(); }},
         {"for_each", call::visitor,
          [](nodes& w) {
-             w.pool.for_each([](probe& object) { script::called(call::visitor, &object); });
+             w.pool.for_each(
+                 [](node& object) { script::called(call::visitor, static_cast<probe*>(&object)); });
          }},
     };
     constexpr deed<nodes> acts[] = {
@@ -217,12 +226,13 @@ TEST(callbacks, of_a_pool_of) {
         return false;
     });
     constexpr deed<nodes> own[] = {{"destroys its own", [](nodes& w) {
-                                        for (probe*& p : w.all) {
+                                        for (node*& p : w.all) {
                                             if (p == w.own()) { p = nullptr; }
                                         }
                                         w.pool.destroy(w.own());
                                     }}};
-    constexpr caller<nodes> ends[] = {causes[1], causes[2], causes[3]};
+    // destroy_all() with a destructor that destroys its own object: checked builds do it once.
+    constexpr caller<nodes> ends[] = {causes[1], causes[asserts_enabled ? 2 : 3], causes[3]};
     expect_table("pool_of", ends, own,
                  [](std::string_view why, std::string_view) { return why != "destroy"; });
 }
