@@ -41,8 +41,6 @@ public:
     static constexpr std::size_t frame_count = 600;      // that are remembered
     static constexpr std::size_t memory_count_max = 64;  // further ones are not shown
     static constexpr std::size_t listed_count_max = 8;   // maps; sites
-    static constexpr std::size_t cell_columns = 96;
-    static constexpr std::size_t cell_count = cell_columns * 32;  // of a map
 
     /// `late_milliseconds`: frames above it are red, and stop the recording where that is chosen.
     explicit imgui_inspector(float late_milliseconds = 1000.0F / 90) noexcept
@@ -90,6 +88,9 @@ public:
     [[nodiscard]] std::size_t late_count() const noexcept { return late_count_; }
 
 private:
+    static constexpr std::size_t cell_columns = 96;
+    static constexpr std::size_t cell_count = cell_columns * 32;  // of a map
+    static constexpr std::size_t site_count_max = 48;
     struct listed {
         const char* name = nullptr;
         const void* memory = nullptr;
@@ -105,7 +106,6 @@ private:
     struct cell {
         std::size_t used, waiting;  // bytes
     };
-    static constexpr std::size_t site_count_max = 48;
     static constexpr std::size_t blocks_in_a_frame = 3'000;
 
     static bool add(list& to, listed item) noexcept {
