@@ -148,6 +148,7 @@ TEST(concurrent_pool, fresh_slots_of_different_threads_never_share_a_cache_line)
                           alignment{1},
                           upstream,
                           {.slots_per_chunk = 70, .chunk_size_max = 1, .magazine_size = 1}};
+        for (const std::size_t count : {70u, 140u, 210u}) { ASSERT_TRUE(p.reserve(count)); }
         std::map<std::uintptr_t, int> owner_of_line;
         std::vector<concurrent_pool::local_view> views;
         for (int i = 0; i < 3; ++i) { views.push_back(p.local()); }
