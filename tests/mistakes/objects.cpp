@@ -72,15 +72,15 @@ void f() {
 }
 
 //= mistake: an object that knows its own address moves
-//= says: an object that moves has a relocate() or a move constructor that does not throw
+//= says: an object that moves has a relocate() or a move constructor
 void f(cairn::relocatable_heap& h) { (void)h.make<anchored>(); }
 
 //= mistake: a mutex moves
-//= says: an object that moves has a relocate() or a move constructor that does not throw
+//= says: an object that moves has a relocate() or a move constructor
 void f(cairn::relocatable_heap& h) { (void)h.make<std::mutex>(); }
 
 //= mistake: an anchored object in a concurrent relocatable heap
-//= says: an object that moves has a relocate() or a move constructor that does not throw
+//= says: an object that moves has a relocate() or a move constructor
 void f(cairn::concurrent_relocatable_heap& h) { (void)h.make<anchored>(); }
 
 //= mistake: a slot map of anchored objects

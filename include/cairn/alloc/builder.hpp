@@ -20,7 +20,8 @@
 //          named: a list of up to eight elements makes no call; one of none is a compare. Growth:
 //          O(1) at the tip, otherwise O(size) moves.
 // Failure: push_back returns false when the arena is exhausted; the elements so far are intact.
-// Requires of T: nothrow move construction (elements may move when the tip is taken).
+// Requires of T: move construction, because elements may move when the tip is taken. A move that
+// throws there ends the program.
 #pragma once
 
 #include <cstddef>
@@ -43,8 +44,7 @@ namespace cairn { inline namespace CAIRN_FLAVOUR {
 /// `builder<T, growing_arena>` inlines these calls too.
 template <class T, byte_allocator Arena = allocator_ref>
 class builder {
-    static_assert(std::is_nothrow_move_constructible_v<T>,
-                  "elements may have to move, and half a move cannot be undone");
+    static_assert(std::is_move_constructible_v<T>, "elements of a builder may have to move");
 
     static constexpr bool erased = std::is_same_v<Arena, allocator_ref>;
     using reference = std::conditional_t<erased, allocator_ref, Arena&>;

@@ -9,13 +9,14 @@
 //   trivially copyable                          memmove; it may slide over its own bytes
 //   marked: enable_trivial_relocation<T>        the same (unique_ptr, vector: no pointer to itself)
 //   has  static void relocate(T* to, T* from)   that function
-//   nothrow move constructible                  T(move(*from)) at `to`, then from->~T()
+//   move constructible                          T(move(*from)) at `to`, then from->~T()
 //   has  void on_relocated(T* from)             the call after any of these: it mends pointers into
 //                                               itself, or informs code that knows its address
 //
-// Everything is noexcept: there is no way back in the middle of a move. (A hook that is not does
-// not compile.) These functions run in the middle of compact(): they may look at other objects
-// (get, contains), and change nothing in the heap. The place of their own object is `to`
+// There is no way back in the middle of a move: a move constructor that throws ends the program.
+// (It need not say noexcept: that of std::list in Microsoft's library does not.) A hook that is not
+// noexcept does not compile. These functions run in the middle of compact(): they may look at other
+// objects (get, contains), and change nothing in the heap. The place of their own object is `to`
 // and `this`; get() and pin() know it when they have returned.
 //
 // Cost: bytes move by memmove; others by one indirect call.
@@ -73,11 +74,9 @@ void tell_relocated(void* to, void* from, std::size_t) noexcept {
 
 template <class T>
 consteval relocation make_relocation() {
-    constexpr bool can_move = is_trivially_relocatable<T> || relocates_itself<T> ||
-                              std::is_nothrow_move_constructible_v<T>;
-    static_assert(
-        can_move,
-        "an object that moves has a relocate() or a move constructor that does not throw");
+    constexpr bool can_move =
+        is_trivially_relocatable<T> || relocates_itself<T> || std::is_move_constructible_v<T>;
+    static_assert(can_move, "an object that moves has a relocate() or a move constructor");
     static_assert(hooks_are_noexcept<T>, "relocate() and on_relocated() are noexcept");
     static_assert(std::is_nothrow_destructible_v<T>, "a destructor does not throw");
     relocation how;

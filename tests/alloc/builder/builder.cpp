@@ -39,6 +39,22 @@ TEST(builder, moves_its_elements_once_when_something_lies_behind_it) {
     for (int i = 0; i < 100; ++i) { EXPECT_EQ(*list[static_cast<std::size_t>(i)], i); }
 }
 
+// As std::list in Microsoft's library.
+TEST(builder, the_move_constructor_of_an_element_need_not_say_noexcept) {
+    struct moved {
+        explicit moved(int n) : number{n} {}
+        moved(moved&& from) noexcept(false) : number{from.number} {}
+        int number;
+    };
+    arena a{4_KiB};
+    builder<moved> list{a, 4};
+    for (int i = 0; i < 4; ++i) { ASSERT_TRUE(list.emplace_back(i)); }
+    (void)a.allocate(1);
+    ASSERT_TRUE(list.push_back(moved{4}));
+    EXPECT_EQ(list.moved_count(), 4u);
+    for (int i = 0; i < 5; ++i) { EXPECT_EQ(list[static_cast<std::size_t>(i)].number, i); }
+}
+
 TEST(builder, doubles_its_room) {
     arena a{4_KiB};
     builder<int> list{a, 8};

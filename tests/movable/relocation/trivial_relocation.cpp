@@ -19,6 +19,12 @@ using cairn::relocatable;
 using cairn::relocatable_heap;
 using cairn::detail::relocation_of;
 
+struct moves_without_noexcept {
+    explicit moves_without_noexcept(std::string t) : text{std::move(t)} {}
+    moves_without_noexcept(moves_without_noexcept&& from) noexcept(false)
+        : text{std::move(from.text)} {}
+    std::string text;
+};
 struct forgets_noexcept {
     void on_relocated(forgets_noexcept*) {}
 };
@@ -94,6 +100,14 @@ TEST(relocation_test, others_move_by_their_move_constructor) {
     EXPECT_EQ(n->text, std::string(100, 'x'));
     heap.destroy(m);
     heap.destroy(n);
+}
+
+// As std::list in Microsoft's library.
+TEST(relocation_test, a_move_constructor_need_not_say_noexcept) {
+    relocatable_heap heap{4_KiB};
+    const auto m = make_and_move<moves_without_noexcept>(heap, std::string(100, 'x'));
+    EXPECT_EQ(m->text, std::string(100, 'x'));
+    heap.destroy(m);
 }
 
 TEST(relocation_test, an_object_that_points_to_itself_is_told) {
