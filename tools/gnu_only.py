@@ -14,6 +14,7 @@ import sys
 
 root = pathlib.Path(__file__).resolve().parent.parent
 home = "include/cairn/core/inside/compiler.hpp"
+supported = "include/cairn/core/inside/supported.hpp"   # asks __cplusplus where there is no _MSVC_LANG
 
 # A construct, and cairn's spelling of it.
 spellings = [
@@ -38,11 +39,13 @@ spellings = [
     (r"__restrict\b", "CAIRN_RESTRICT"),
     (r"__PRETTY_FUNCTION__|__FUNCSIG__", "CAIRN_SIGNATURE"),
     (r"#\s*pragma (?:GCC|clang|warning)|_Pragma", "CAIRN_WARNING_OFF, CAIRN_WARNING_ON"),
+    (r"\b__cplusplus\b", "a macro of <version>: cl says 199711 unless it is given /Zc:__cplusplus"),
     (r"__builtin_\w+|__attribute__|__declspec|__typeof__|(?:gnu|clang|msvc)::\w+|(?<!\w)\(\{", "no spelling yet: add one to " + home),
 ]
 # In sources: the construct, and where it may stand, because a condition around it names the compiler or the
 # system.
 for_one_system = [
+    (supported, r"__cplusplus"),
     ("src/core/assert.cpp", r"gnu::format"),
     ("src/debug/misuse.hpp", r"gnu::format"),
     ("src/core/poison.cpp", r"gnu::constructor"),               # Valgrind's, which Windows has not

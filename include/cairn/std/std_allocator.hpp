@@ -37,7 +37,8 @@
 
 #include <cstddef>
 #include <type_traits>
-#if __cplusplus > 202002L
+#include <version>
+#if defined(__cpp_lib_allocate_at_least)
 #    include <memory>  // std::allocation_result
 #endif
 
