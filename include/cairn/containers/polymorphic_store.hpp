@@ -72,7 +72,7 @@ concept storable_types =
 /// Base needs no virtual function and no virtual destructor: each object is destroyed as its own
 /// type. A loop over a closed set needs none; an open set calls f(Base&) for objects of all types.
 template <class Base, class... Types>
-class polymorphic_store : public detail::other_names_of_maps {
+class polymorphic_store : public detail::other_names_of_maps<polymorphic_store<Base, Types...>> {
     static constexpr bool is_open = sizeof...(Types) == 0;
     using types =
         std::conditional_t<is_open, detail::open_types<Base>, detail::closed_types<Base, Types...>>;

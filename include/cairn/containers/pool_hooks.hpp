@@ -44,6 +44,10 @@ struct no_hook {
 
 namespace detail {
 
+template <class Function>
+concept has_no_state =
+    std::is_empty_v<Function> && std::is_trivially_default_constructible_v<Function>;
+
 /// How a pool builds an object by default: with T's default constructor.
 struct default_create {};
 
@@ -56,13 +60,16 @@ struct pool_hooks {
     [[CAIRN_NO_UNIQUE_ADDRESS]] Release on_release{};
     [[CAIRN_NO_UNIQUE_ADDRESS]] Create create{};
 };
-/// Empty in every ABI: Microsoft's gives a byte to a class whose members are all empty.
-template <>
-struct pool_hooks<> {
-    constexpr pool_hooks(no_hook = {}, no_hook = {}, detail::default_create = {}) noexcept {}
-    static constexpr no_hook on_acquire{};
-    static constexpr no_hook on_release{};
-    static constexpr detail::default_create create{};
+/// The same where none has a state: empty in every ABI. Microsoft's gives a byte to a class whose
+/// members are all empty.
+template <class Acquire, class Release, class Create>
+    requires(detail::has_no_state<Acquire> && detail::has_no_state<Release> &&
+             detail::has_no_state<Create>)
+struct pool_hooks<Acquire, Release, Create> {
+    constexpr pool_hooks(Acquire = {}, Release = {}, Create = {}) noexcept {}
+    static inline Acquire on_acquire{};
+    static inline Release on_release{};
+    static inline Create create{};
 };
 template <class A>
 pool_hooks(A) -> pool_hooks<A>;

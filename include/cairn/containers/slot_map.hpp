@@ -206,7 +206,7 @@ concept tells_its_handle = requires(const T& object) {
 /// `Parts`: the row type `value`, its `rows`, `iterator`, `const_iterator`, what find() returns
 /// (`pointer`, `const_pointer`: null when nothing was found), and the map's `name` in reports.
 template <class Parts, class Policy>
-class slot_rows : public other_names_of_maps {
+class slot_rows : public other_names_of_maps<slot_rows<Parts, Policy>> {
     static_assert(names_handles<Policy>, "a policy of a slot map is a slot_policy<...>");
     using rules = std::conditional_t<names_handles<Policy>, Policy, slot_policy<>>;
 

@@ -205,7 +205,7 @@ private:
 /// `T` may be incomplete where the map is declared, and may be any object type.
 template <class T, class Policy = slot_policy<>>
     requires detail::names_handles<Policy>  // a slot_policy<...>
-class stable_slot_map : public detail::other_names_of_maps {
+class stable_slot_map : public detail::other_names_of_maps<stable_slot_map<T, Policy>> {
     static_assert(!detail::is_table<T>,
                   "handles over the rows of a table<Row, Layout> are a slot_table<Row, Layout>");
     static_assert(Policy::order == reuse::usual,

@@ -79,6 +79,10 @@ TEST(pool_hooks, the_object_leaves_before_the_function_and_enters_after_it) {
 TEST(pool_hooks, what_is_absent_costs_nothing) {
     static_assert(std::is_empty_v<pool_hooks<>>);
     static_assert(sizeof(object_pool<int>) == sizeof(object_pool<int, pool_hooks<no_hook>>));
+    const auto stateless = [](int&) {};
+    using hooks = decltype(pool_hooks{stateless, stateless});
+    static_assert(std::is_empty_v<hooks>);
+    static_assert(sizeof(object_pool<int>) == sizeof(object_pool<int, hooks>));
     static_assert(!detail::has_reset<int> && !detail::has_on_enter_free_list<int> &&
                   !detail::has_on_exit_free_list<int>);
 }

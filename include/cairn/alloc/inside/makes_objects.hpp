@@ -62,7 +62,7 @@ template <class Arena, class View>
 }
 
 template <class Arena>
-class makes_objects : public other_names_of_arenas {
+class makes_objects : public other_names_of_arenas<Arena> {
 public:
     /// A new T that lives until its memory is rewound or reset. Use an arena_scope for types with
     /// a destructor.

@@ -8,6 +8,10 @@
 // compiler shows the line here, which says what to write. A second name would only be one more name
 // to learn.
 //
+// `Class` is the class that derives from the list. Two empty bases of one type need two addresses
+// in the ABI of Linux. The list of a frame_arena is therefore another type than that of the arenas
+// in it, and costs no word.
+//
 // Cost: none: the lists are empty, and no function exists.
 #pragma once
 
@@ -15,6 +19,7 @@
 
 namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
+template <class Class>
 struct other_names_of_maps {
     void push_back(...) const = delete;  // insert(value) or emplace(args...)
     void add(...) const = delete;        // insert(value) or emplace(args...)
@@ -37,6 +42,7 @@ struct other_names_of_pools {
     void size(...) const = delete;         // stats().live_count
 };
 
+template <class Class>
 struct other_names_of_arenas {
     void alloc(...) const = delete;  // allocate(size)
     void clear(...) const = delete;  // reset()

@@ -62,7 +62,7 @@ public:
 
 protected:
     owned_map(allocator_ref upstream, destroys when, const options& how) noexcept
-        : cells_{sizeof(Cell), upstream}, map_{upstream, how}, when_{when} {}
+        : when_{when}, cells_{sizeof(Cell), upstream}, map_{upstream, how} {}
     ~owned_map() = default;
 
     struct made {
@@ -93,12 +93,15 @@ protected:
         if (when_ == destroys::at_once && !is_collecting_) { (void)collect(work_limit{}); }
     }
 
-    cell_blocks cells_;
-    Map map_;  // ends first: its objects may own others of this store
-
 private:
+    // In front: one ABI gives the room behind the last member to the class that derives, the other
+    // does not.
     destroys when_;
     bool is_collecting_ = false;
+
+protected:
+    cell_blocks cells_;
+    Map map_;  // ends first: its objects may own others of this store
 };
 
 }}}  // namespace cairn::CAIRN_FLAVOUR::detail
