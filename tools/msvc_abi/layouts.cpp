@@ -83,6 +83,7 @@ void print_layouts() {
     PRINT(array_recycler<arena>);
     PRINT(budget<::heap>);
     PRINT(builder<thing>);
+    PRINT(concurrent_budget<concurrent_heap>);
     PRINT(concurrent_heap);
     PRINT(concurrent_heap::local_view);
     PRINT(concurrent_pool);
@@ -107,6 +108,7 @@ void print_layouts() {
     PRINT(monotonic<growing_arena>);
     PRINT(pool);
     PRINT(pool_of<thing>);
+    PRINT(reclaim_order);
     PRINT(tagged_arenas);
     PRINT(tagged_arenas::view);
     PRINT(virtual_arena);
