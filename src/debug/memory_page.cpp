@@ -14,7 +14,7 @@ constexpr const char* head =
     "td+td{text-align:right}svg{background:#222;display:block}</style></head><body>\n"
     "<h1>Memory</h1>\n";
 
-constexpr std::size_t page_size = 4096;  // bytes of a page in the picture of a pool
+constexpr std::size_t drawn_page_size = 4096;  // bytes of a page in the picture of a pool
 
 }  // namespace
 
@@ -124,16 +124,16 @@ void memory_page::end_map() noexcept {
 void memory_page::add(const char* name, pool& memory) noexcept {
     const auto s = memory.stats();
     const std::size_t live = s.live_count * memory.slot_size();
-    begin_map(name, page_size);
-    std::uintptr_t page = 0;
+    begin_map(name, drawn_page_size);
+    std::uintptr_t last_page = 0;
     std::size_t pages = 0;
     memory.for_each_live([&](void* p) {
-        const std::uintptr_t here = reinterpret_cast<std::uintptr_t>(p) / page_size;
-        if (here != page && pages != 0) { write_cell(); }
-        pages += here != page ? 1 : 0;
-        page = here;
+        const std::uintptr_t here = reinterpret_cast<std::uintptr_t>(p) / drawn_page_size;
+        if (here != last_page && pages != 0) { write_cell(); }
+        pages += here != last_page ? 1 : 0;
+        last_page = here;
         const std::size_t size = cell_.used + memory.slot_size();
-        cell_.used = size < page_size ? size : page_size;
+        cell_.used = size < drawn_page_size ? size : drawn_page_size;
     });
     end_map();
     say("%zu bytes live in %zu chunks of %zu bytes; %zu pages have a live slot", live,
