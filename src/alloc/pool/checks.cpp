@@ -34,7 +34,7 @@ void fill_freed(void* slot, std::size_t size) noexcept {
 void pool_checks::remember(pool& p, const pool::chunk& c, const void* slot) noexcept {
     if (c.live == nullptr) { return; }
     const std::size_t size = c.slot_count * p.stride_;
-    const unsigned shift = detail::floor_log2(size / 8 | 1);
+    const unsigned shift = detail::floor_log2(size / 4 | 1);
     if (shift > p.seen_.shift) { p.seen_.shift = shift; }
     // Where a memory checker watches, the bytes of a free slot may not be read.
     p.seen_.at(slot) = {reinterpret_cast<std::uintptr_t>(c.first), size,

@@ -1,13 +1,13 @@
 // cairn/alloc/pool/seen_chunks.hpp - the chunks that a pool has found, in checked builds.
 //
-//      address of a slot    ............ wwwww ...............      five bits: the entry to ask
-//                                              \_ eighth of _/
+//      address of a slot    ............ wwww ................      four bits: the entry to ask
+//                                             \_ quarter of _/
 //                                           the largest chunk
 //
-// A chunk of the largest size has eight neighbouring entries or nine, a small one a part of one. An
+// A chunk of the largest size has four neighbouring entries or five, a small one a part of one. An
 // entry says which addresses it is right for, so a wrong one costs a search and no more.
 //
-// Cost: no search and no branch where slots of several chunks alternate. 1 KiB a pool.
+// Cost: no search and no branch where slots of several chunks alternate. 512 B a pool.
 #pragma once
 
 #include <cstddef>
@@ -30,16 +30,16 @@ struct seen_chunks {
         : number{stride}, tail{stride == 32 || stride == 48 || stride == 64 ? stride - 32 : 33} {}
 
     [[nodiscard, CAIRN_FORCE_INLINE]] seen_chunk& at(const void* slot) noexcept {
-        return entries[reinterpret_cast<std::uintptr_t>(slot) >> shift & 31];
+        return entries[reinterpret_cast<std::uintptr_t>(slot) >> shift & 15];
     }
 
     static inline bool no_slot = false;
     slot_numbers number;
     std::size_t tail;            // of a slot of 32, 48 or 64 bytes: its size less 32
-    unsigned shift = 0;          // log2 of an eighth of the largest chunk
+    unsigned shift = 0;          // log2 of a quarter of the largest chunk
     const void* last = nullptr;  // the short slot that was given out or came back last
     bool* last_live = &no_slot;
-    seen_chunk entries[32];
+    seen_chunk entries[16];
 };
 
 }}}  // namespace cairn::CAIRN_FLAVOUR::detail
