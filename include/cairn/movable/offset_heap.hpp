@@ -170,8 +170,14 @@ private:
     static constexpr std::uint32_t bin_count = classes::floor(static_cast<Offset>(~Offset{0})) + 1;
     static constexpr unsigned probe_count = 4;
 
+    // A node is in the list of unused ones, or it is one range of [0, capacity):
+    //      free       in a bin                         used      an allocation
+    //      reserved   where a planned move will end    pinned    one that no plan moves
+    //                                                  moving    one whose move is in flight
     enum class state : std::uint8_t { unused, free, used, pinned, moving, reserved };
 
+    // One range. Its index and generation are the name that the caller holds, so a move exchanges
+    // the places of two nodes and never their indices.
     struct node {
         Offset offset;
         Offset size;
@@ -193,6 +199,7 @@ private:
     };
     static_assert(sizeof(node) == (sizeof(Offset) == 8 ? 40 : 32));
 
+    /// How free_lists walks the ranges of a bin.
     struct links {
         node* nodes;
         [[nodiscard]] std::uint32_t next(std::uint32_t i) const noexcept {
@@ -225,6 +232,7 @@ private:
         CAIRN_ASSERT(contains(a), "an allocation is used while it lives");
         return nodes_[a.index];
     }
+    /// Bytes from `offset` to the next multiple of `align`.
     [[nodiscard]] static Offset gap_for(Offset offset, Offset align) noexcept {
         return static_cast<Offset>(static_cast<Offset>(0 - offset) &
                                    static_cast<Offset>(align - 1));
@@ -245,10 +253,12 @@ private:
         return found < bin_count ? heads_[found] : none;
     }
 
+    /// Node `i` becomes free and enters the bin of its size. Its neighbours are not looked at.
     void insert_free(std::uint32_t i) noexcept {
         nodes_[i].kind = state::free;
         bins_.insert(heads_, links{nodes_}, classes::floor(nodes_[i].size), i);
     }
+    /// Node `i` leaves its bin, by the size that it has now. Requires: it is free.
     void remove_free(std::uint32_t i) noexcept {
         bins_.remove(heads_, links{nodes_}, classes::floor(nodes_[i].size), i);
     }
@@ -263,20 +273,25 @@ private:
         nodes_[i].size = size;
     }
 
+    // Nodes (offset_heap/allocate.hpp). have_nodes() is asked before anything changes, so that a
+    // refusal of the upstream leaves the heap as it was.
     [[nodiscard]] std::uint32_t take_node() noexcept;
     void give_node(std::uint32_t i) noexcept;
     [[nodiscard]] bool have_nodes(std::uint32_t wanted) noexcept;
     [[nodiscard]] bool grow_nodes() noexcept;
+    // The list of all ranges in the order of their addresses.
     void link_before(std::uint32_t i, std::uint32_t right) noexcept;
     void unlink(std::uint32_t i) noexcept;
     void swap_places(std::uint32_t a, std::uint32_t b) noexcept;
 
+    // The hot path (offset_heap/allocate.hpp), and plans (offset_heap/compaction.hpp).
     [[nodiscard]] std::uint32_t find_hole(Offset size, Offset align, Offset below) const noexcept;
     void carve(std::uint32_t hole, Offset gap, Offset size, std::uint32_t rest_node,
                std::uint32_t gap_node) noexcept;
     void free_node(std::uint32_t i) noexcept;
     struct compaction_view;
     void reserve(const move& m, std::uint32_t gap_node, std::uint32_t rest_node) noexcept;
+    // The beginning and the end (offset_heap/lifetime.hpp).
     void start() noexcept;
     void release() noexcept;
 

@@ -39,9 +39,11 @@ struct any_field {
     operator T() const noexcept;
 };
 
+/// One for each number of a pack.
 template <std::size_t>
 using any_field_at = any_field;
 
+/// True when T{any, any, ...} compiles with as many values as the sequence has numbers.
 template <class T, std::size_t... I>
 consteval bool accepts_braces(std::index_sequence<I...>) {
     return requires { T{any_field_at<I>{}...}; };
@@ -69,6 +71,7 @@ consteval std::size_t count_by_halves() {
         }
     }
 }
+/// The largest accepted number of 1 to sizeof...(N); 0 when there is none. A question for each.
 template <class T, std::size_t... N>
 consteval std::size_t count_one_by_one(std::index_sequence<N...>) {
     std::size_t count = 0;
@@ -86,6 +89,7 @@ consteval std::size_t count_fields() {
     }
 }
 
+/// Fields of the aggregate T. A compiler keeps the answer: it counts once in a translation unit.
 template <class T>
 inline constexpr std::size_t field_count = count_fields<T>();
 
@@ -214,6 +218,7 @@ struct type_list {
 };
 #endif
 
+/// Type number I of a type_list.
 template <std::size_t I, class List>
 using type_at = typename List::template at<I>;
 
@@ -238,6 +243,7 @@ template <std::size_t I, class... T>
     return argument_behind<std::make_index_sequence<I>>::find(arguments...);
 }
 
+/// The visitor that returns the types of the fields as a type_list.
 struct list_types {
     template <class... F>
     constexpr type_list<std::remove_const_t<F>...> operator()(F&...) const {
@@ -264,6 +270,8 @@ struct never_defined {
 template <class T>
 extern const never_defined<T> never_defined_of;
 
+/// The number of the field whose address is that of the member; the number of fields when none is:
+/// a member of a base class.
 template <class T, class Member>
 consteval std::size_t index_of_member(Member T::* member) {
     const void* const wanted = compiler::address_of(never_defined_of<T>.object.*member);
@@ -282,6 +290,7 @@ CAIRN_WARNING_ON
 CAIRN_WARNING_ON
 #endif
 
+/// Takes the type of a member pointer apart.
 template <class T>
 struct member_pointer_parts;
 template <class T, class M>
@@ -317,6 +326,7 @@ struct any_base_of {
 struct nothing_like_it {
     nothing_like_it(const nothing_like_it&) = delete;
 };
+/// True when the braces of T begin with an object of a base class, as aggregates with bases do.
 template <class T>
 concept has_base_class = requires { T{std::declval<any_base_of<T>>()}; } &&
                          !requires { T{std::declval<nothing_like_it>()}; };
@@ -349,6 +359,7 @@ consteval bool is_c_array_at() {
         }(std::make_index_sequence<Count - I - 1>{});
     }
 }
+/// True when a field is a C array. `I...` count what the braces accept, elements included.
 template <class T, std::size_t... I>
 consteval bool has_c_array(std::index_sequence<I...>) {
     if constexpr (requires { T{{any_field_at<I>{}}...}; }) {
@@ -371,6 +382,7 @@ enum class row_fault {
     volatile_field,  // a row is copied as bytes, which volatile forbids
 };
 
+/// The rules that each field is asked for alone.
 template <class... T>
 consteval row_fault fault_of_fields(type_list<T...>) {
     return (std::is_volatile_v<T> || ...)             ? row_fault::volatile_field
@@ -462,6 +474,7 @@ private:
                    ? 1 + sizeof...(Rest)
                    : 0;
     }
+    // Fields are counted only where T is small and plain: counting is slow to compile.
     static consteval std::size_t find_count() {
         if constexpr (requires { std::tuple_size<T>::value; }) {
             return 0;  // an array stays whole: its elements are reached by a run-time index
@@ -490,6 +503,7 @@ public:
 
 namespace detail {
 
+/// A field that split layouts store by its components: as many of one type, without padding.
 template <class T>
 concept splittable = components_of<T>::count >= 2 && std::is_trivially_copyable_v<T> &&
                      sizeof(T) == components_of<T>::count * sizeof(typename components_of<T>::type);

@@ -159,6 +159,7 @@ class [[nodiscard]] table_row
     static constexpr std::size_t cairn_field_count = detail::layout_for<Row, Layout>::field_count;
 
 public:
+    /// A row whose fields are `cairn_each`, in order: references and split_refs into the columns.
     template <class... F>
     [[CAIRN_FORCE_INLINE]] constexpr table_row(detail::from_fields, F&&... cairn_each) noexcept
         : cairn_fields{static_cast<F&&>(cairn_each)...} {}
@@ -171,6 +172,7 @@ public:
         : cairn_fields{
               static_cast<const detail::loop_column<I, T>&>(cairn_columns).cells[cairn_row]...} {}
 
+    /// Copies the reference, as T& is copied: both name the same row.
     table_row(const table_row&) = default;
 
     void operator&() const = delete;  // a row has no address: take auto&&, or use aos
@@ -224,9 +226,11 @@ class [[nodiscard]] table_row<Row, Layout, IsConst> {
 public:
     using value_type = Row;
 
+    /// Row `index` of the block at `base`, which is laid out for `capacity` rows.
     constexpr table_row(std::byte* base, std::size_t capacity, std::size_t index) noexcept
         : base_{base}, capacity_{capacity}, index_{index} {}
 
+    /// Copies the reference, as T& is copied: both name the same row.
     table_row(const table_row&) = default;
 
     void operator&() const = delete;  // a row has no address: take auto&&, or use aos
@@ -239,6 +243,7 @@ public:
         return detail::field_refs<Row, Layout, IsConst>::template at<f>(base_, capacity_, index_);
     }
 
+    /// f(field...), as the row of named fields has it.
     template <class F>
     constexpr decltype(auto) cairn_visit_fields(F&& f) const {
         return [&]<std::size_t... I>(std::index_sequence<I...>) -> decltype(auto) {
@@ -246,11 +251,13 @@ public:
         }(std::make_index_sequence<layout::field_count>{});
     }
 
+    /// A value of the row: a copy of each field.
     [[nodiscard]] constexpr Row load() const {
         return cairn_visit_fields([](auto&... fields) { return Row{fields...}; });
     }
     constexpr operator Row() const { return load(); }
 
+    // Assignments write the fields, through a const row, too.
     constexpr const table_row& operator=(const table_row& other) const
         requires(!IsConst)
     {
@@ -388,7 +395,9 @@ namespace detail {
 template <class View, std::size_t... F>
 class selected_fields {
 public:
+    /// Requires: index < view.size(), and no growth of the table while it is used.
     selected_fields(View view, std::size_t index) noexcept : view_{view}, index_{index} {}
+    /// The I-th of the fields F..., a reference or a split_ref.
     template <std::size_t I>
     [[nodiscard]] decltype(auto) get() const noexcept {
         constexpr std::size_t fields[] = {F...};
@@ -490,7 +499,7 @@ struct table_cells {
         }();
         static_assert(
             fits, "a row is built from a row, from an argument for each field, or by Row{args...}");
-        if constexpr (!fits || !keeps_rules) {
+        if constexpr (!fits || !keeps_rules) {  // the sentence is enough
         } else if constexpr (layout::rows_are_whole) {
             auto* const at = static_cast<void*>(layout::template element<0>(base, capacity, i));
             if constexpr (is_a_row<Args...>()) {
@@ -601,6 +610,7 @@ private:
             });
         }
     };
+    /// Builds the fields, an argument each, in order. A row without a destructor needs no undo.
     template <std::size_t... F, class... Args>
     [[CAIRN_FORCE_INLINE]] void construct_fields(std::index_sequence<F...>, std::size_t i,
                                                  Args&&... args) const {
@@ -612,6 +622,8 @@ private:
             undo.made = 0;
         }
     }
+    /// Builds the fields from those of a value, moved where it is an rvalue. A row of a table
+    /// becomes a value first: its fields may lie in another layout.
     template <class R>
     [[CAIRN_FORCE_INLINE]] void construct_from_row(std::size_t i, R&& row) const {
         if constexpr (std::is_same_v<std::remove_cvref_t<R>, Row>) {
@@ -628,6 +640,7 @@ private:
         }
     }
 
+    /// True when each field can be made from the argument at its place.
     template <class... Args, std::size_t... F>
     static consteval bool one_per_field(std::index_sequence<F...>) {
         return (std::is_constructible_v<typename layout::template field_type<F>, Args> && ...);

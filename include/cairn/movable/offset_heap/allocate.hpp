@@ -85,6 +85,7 @@ inline offset_allocation basic_offset_heap<Offset>::allocate(Offset size, Offset
                                                              std::uint64_t user_data) noexcept {
     CAIRN_ASSERT(align != 0 && (align & (align - 1)) == 0, "an alignment is a power of two");
     if (size == 0) { size = 1; }
+    // All that can be refused is refused before the first node changes.
     if (size > capacity_ || live_count_ == allocation_count_max_) { return {}; }
     const std::uint32_t hole = find_hole(size, align, static_cast<Offset>(~Offset{0}));
     if (hole == none) { return {}; }
@@ -96,6 +97,7 @@ inline offset_allocation basic_offset_heap<Offset>::allocate(Offset size, Offset
     carve(hole, gap, size, rest_node, gap_node);
     node& n = nodes_[hole];
     n.kind = state::used;
+    // The plan of this round may propose it: its round is the one before.
     n.align_log2 = static_cast<std::uint8_t>(std::countr_zero(align));
     n.round = static_cast<std::uint8_t>(planner_.round() - 1);
     n.set_user(user_data);
@@ -127,7 +129,7 @@ inline void basic_offset_heap<Offset>::free_node(std::uint32_t i) noexcept {
         resize_free(left, static_cast<Offset>(nodes_[left].size + size));
         return;
     }
-    n.size = size;
+    n.size = size;  // no free neighbour on the left: this node becomes the whole free range
     insert_free(i);
 }
 
@@ -143,6 +145,7 @@ inline void basic_offset_heap<Offset>::deallocate(offset_allocation a) noexcept 
 
 // ---------------------------------------------------------------------------- nodes
 
+/// Requires: have_nodes(1).
 template <std::unsigned_integral Offset>
 inline std::uint32_t basic_offset_heap<Offset>::take_node() noexcept {
     --unused_count_;
@@ -161,6 +164,8 @@ inline void basic_offset_heap<Offset>::give_node(std::uint32_t i) noexcept {
     ++unused_count_;
 }
 
+/// Returns: false when the upstream refuses more nodes; nothing has changed then. References to
+/// nodes end, because the array may move.
 template <std::unsigned_integral Offset>
 inline bool basic_offset_heap<Offset>::have_nodes(std::uint32_t wanted) noexcept {
     while (unused_count_ < wanted) [[unlikely]] {
@@ -169,6 +174,8 @@ inline bool basic_offset_heap<Offset>::have_nodes(std::uint32_t wanted) noexcept
     return true;
 }
 
+/// Twice as many nodes; the first time 64, or all that options::allocation_count_max can need, so
+/// that a heap with that promise asks its upstream once. O(nodes).
 template <std::unsigned_integral Offset>
 bool basic_offset_heap<Offset>::grow_nodes() noexcept {
     if (node_count_ >= 0x4000'0000) { return false; }
@@ -198,6 +205,7 @@ bool basic_offset_heap<Offset>::grow_nodes() noexcept {
     return true;
 }
 
+/// Node `i` becomes the left neighbour of `right`.
 template <std::unsigned_integral Offset>
 void basic_offset_heap<Offset>::link_before(std::uint32_t i, std::uint32_t right) noexcept {
     const std::uint32_t left = nodes_[right].prev;
@@ -207,6 +215,7 @@ void basic_offset_heap<Offset>::link_before(std::uint32_t i, std::uint32_t right
     (left != none ? nodes_[left].next : first_) = i;
 }
 
+/// The neighbours of node `i` become neighbours; `i` keeps its own links.
 template <std::unsigned_integral Offset>
 inline void basic_offset_heap<Offset>::unlink(std::uint32_t i) noexcept {
     const node& n = nodes_[i];

@@ -49,6 +49,8 @@ struct basic_offset_heap<Offset>::compaction_view {
         return detail::verdict::yes;
     }
 
+    /// Can the allocation behind the free range `hole` move down over it? The answers are those of
+    /// evacuation(). A copy may overlap the range, which `limits.allow_overlap` must permit.
     [[nodiscard]] detail::verdict slide(std::uint32_t hole, std::uint8_t round,
                                         move& out) const noexcept {
         const node& h = heap.nodes_[hole];
@@ -67,6 +69,8 @@ struct basic_offset_heap<Offset>::compaction_view {
     }
 };
 
+/// A move is written to `out` only after its destination is reserved, so moves can be committed or
+/// cancelled in any order.
 template <std::unsigned_integral Offset>
 std::size_t basic_offset_heap<Offset>::plan(move* out, std::size_t out_count,
                                             const limits_type& limits) noexcept {
@@ -142,6 +146,7 @@ void basic_offset_heap<Offset>::swap_places(std::uint32_t a, std::uint32_t b) no
     planner_.exchange(a, b);
 }
 
+/// The old range of the allocation becomes free and merges with its free neighbours.
 template <std::unsigned_integral Offset>
 void basic_offset_heap<Offset>::commit(const move& m) noexcept {
     CAIRN_ASSERT(contains(m.what) && nodes_[m.what.index].kind == state::moving &&
@@ -171,6 +176,7 @@ void basic_offset_heap<Offset>::commit(const move& m) noexcept {
     free_node(hole);
 }
 
+/// The allocation stays where it is, and no plan of this round proposes it again.
 template <std::unsigned_integral Offset>
 void basic_offset_heap<Offset>::cancel(const move& m) noexcept {
     CAIRN_ASSERT(contains(m.what) && nodes_[m.what.index].kind == state::moving &&

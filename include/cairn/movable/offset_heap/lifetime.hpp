@@ -1,4 +1,12 @@
 // cairn/movable/offset_heap/lifetime.hpp - offset_heap: made, moved, reset, grown and shrunk.
+//
+//      grow        [ used ][ free ]         => [ used ][    free    ]   the last range is extended
+//                  [ free ][ used ]         => [ free ][ used ][ free ] or a range is added: a node
+//      shrink      [ used ][    free    ]   => [ used ][ free ]         only the last free range
+//      try_resize  [ a ][ free ][ used ]    => [   a   ][free][ used ]  its right neighbour gives
+//                  [  a  ][ used ]          => [ a ][free][ used ]      or gets: a node
+//
+// Only what needs a node can be refused for memory, and is refused before anything changes.
 #pragma once
 
 #include <cairn/movable/offset_heap.hpp>
@@ -20,7 +28,7 @@ basic_offset_heap<Offset>::basic_offset_heap(Offset capacity, allocator_ref upst
     start();
 }
 
-/// One free range, or none at all.
+/// One free range over [0, capacity), or none at all where the capacity is 0. O(bins).
 template <std::unsigned_integral Offset>
 void basic_offset_heap<Offset>::start() noexcept {
     bins_.clear(heads_, bin_count);
@@ -36,6 +44,7 @@ void basic_offset_heap<Offset>::start() noexcept {
     insert_free(i);
 }
 
+/// Each node in use gets a new generation, so that the old names are stale.
 template <std::unsigned_integral Offset>
 void basic_offset_heap<Offset>::reset() noexcept {
     planner_.restart();
@@ -48,6 +57,7 @@ void basic_offset_heap<Offset>::reset() noexcept {
     start();
 }
 
+/// Gives the nodes back. The heap refuses every request from then on.
 template <std::unsigned_integral Offset>
 void basic_offset_heap<Offset>::release() noexcept {
     if (node_count_ != 0) {
@@ -77,7 +87,7 @@ basic_offset_heap<Offset>::basic_offset_heap(basic_offset_heap&& other) noexcept
     planner_ = other.planner_;
     bins_ = other.bins_;
     for (std::uint32_t b = 0; b < bin_count; ++b) { heads_[b] = other.heads_[b]; }
-    other.node_count_ = 0;
+    other.node_count_ = 0;  // the nodes are this heap's now: release() must not free them
     other.release();
 }
 
@@ -93,6 +103,7 @@ template <std::unsigned_integral Offset>
 bool basic_offset_heap<Offset>::grow(Offset new_capacity) noexcept {
     if (new_capacity <= capacity_) { return new_capacity == capacity_; }
     const Offset more = static_cast<Offset>(new_capacity - capacity_);
+    // Two neighbours are never both free, so a free last range takes the new room itself.
     if (last_ != none && nodes_[last_].kind == state::free) {
         resize_free(last_, static_cast<Offset>(nodes_[last_].size + more));
     } else {
@@ -114,6 +125,7 @@ template <std::unsigned_integral Offset>
 bool basic_offset_heap<Offset>::shrink(Offset new_capacity) noexcept {
     if (new_capacity >= capacity_) { return new_capacity == capacity_; }
     const std::uint32_t i = last_;
+    // What is used, pinned, moving or reserved beyond the new end stays where it is.
     if (nodes_[i].kind != state::free || nodes_[i].offset > new_capacity) { return false; }
     if (nodes_[i].offset == new_capacity) {
         remove_free(i);
@@ -133,12 +145,13 @@ bool basic_offset_heap<Offset>::try_resize(offset_allocation a, Offset new_size)
     if (new_size == 0) { new_size = 1; }
     node& n = nodes_[a.index];
     if (new_size == n.size) { return true; }
+    // A range that is reserved for a move is no room, although nothing lies there yet.
     const std::uint32_t right = n.next;
     const bool right_free = right != none && nodes_[right].kind == state::free;
     const Offset room = static_cast<Offset>(n.size + (right_free ? nodes_[right].size : 0));
     if (new_size > room) { return false; }
     if (right_free) {
-        if (new_size == room) {
+        if (new_size == room) {  // the neighbour ends
             remove_free(right);
             unlink(right);
             give_node(right);
@@ -146,7 +159,7 @@ bool basic_offset_heap<Offset>::try_resize(offset_allocation a, Offset new_size)
             nodes_[right].offset = static_cast<Offset>(n.offset + new_size);
             resize_free(right, static_cast<Offset>(room - new_size));
         }
-    } else {
+    } else {  // smaller, and no free range takes the rest
         if (!have_nodes(1)) { return false; }
         const std::uint32_t rest = take_node();
         node& m = nodes_[a.index];  // the array may have moved
