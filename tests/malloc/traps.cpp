@@ -29,15 +29,11 @@ extern "C" [[gnu::weak]] void free_aligned_sized(void*, size_t, size_t);
 namespace {
 
 // The compiler knows malloc, and would leave out what is never looked at.
-void* volatile last_block = nullptr;
-void* taken(size_t size) {
-    last_block = malloc(size);
-    return last_block;
+[[gnu::noinline]] void* hidden(void* p) {
+    void* volatile block = p;
+    return block;
 }
-void* hidden(void* p) {
-    last_block = p;
-    return last_block;
-}
+void* taken(size_t size) { return hidden(malloc(size)); }
 size_t hidden(size_t n) {
     volatile size_t value = n;
     return value;
@@ -252,12 +248,11 @@ struct derived : base {
 };
 void wrong_size() {
     for (int i = 0; i < 3; ++i) {
-        auto* const d = new derived;
-        last_block = d;
+        void* const d = hidden(new derived);
         const size_t size = malloc_usable_size(d);
-        operator delete(static_cast<void*>(d), sizeof(base));
+        operator delete(d, sizeof(base));
         void* const again = taken(size);
-        EXPECT(again == last_block && malloc_usable_size(again) == size);  // freed as what it was
+        EXPECT(again == d && malloc_usable_size(again) == size);  // freed as what it was
         free(again);
     }
 }
@@ -274,8 +269,10 @@ void foreign_pointers() {
 }
 
 void freed_twice() {
-    free(taken(100));
-    free(last_block);
+    void* const p = taken(100);
+    void* const same = hidden(p);
+    free(p);
+    free(same);
 }
 
 // Address space for 200 MiB more, of which a part goes to what the C library maps.
@@ -363,7 +360,7 @@ void new_fails_as_it_should() {
     const size_t absurd = PTRDIFF_MAX;
     bool was_thrown = false;
     try {
-        last_block = operator new(absurd);
+        operator delete(hidden(operator new(absurd)));
     } catch (const std::bad_alloc& e) { was_thrown = e.what()[0] != '\0'; }
     EXPECT(was_thrown);
     EXPECT(operator new(absurd, std::nothrow) == nullptr);
