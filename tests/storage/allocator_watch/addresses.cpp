@@ -197,7 +197,7 @@ TEST(a_named_concurrent_pool, tells_slot_and_state_of_an_address) {
         EXPECT_EQ(where(address), "");
         jobs.set_name("again");
         jobs.reset();
-        EXPECT_TRUE(says(where(address), "(48 bytes, not given out since the last reset)"));
+        EXPECT_TRUE(says(where(address), "(48 bytes, free)")) << where(address);
     }
     EXPECT_EQ(where(address), "");
 }
