@@ -1,6 +1,7 @@
 // Sentences of cairn/debug/registry.hpp.
 #include <cairn/alloc/arena.hpp>
 #include <cairn/alloc/budget.hpp>
+#include <cairn/alloc/concurrent_heap.hpp>
 #include <cairn/alloc/concurrent_pool.hpp>
 #include <cairn/alloc/growing_arena.hpp>
 #include <cairn/alloc/heap.hpp>
@@ -104,6 +105,16 @@ TEST(registry, asks_movable_and_collected_memory) {
     EXPECT_EQ(node("objects").facts.live_size, 0u);
     EXPECT_EQ(node("shared").facts.live_size, 64u);
     shared.deallocate(p, 50);
+}
+
+TEST(registry, counts_of_a_concurrent_heap_what_callers_have) {
+    concurrent_heap shared;
+    const registry::entry a{"shared", shared, registry::entry::any_thread};
+    void* const p = shared.allocate(100);
+    EXPECT_EQ(node("shared").facts.live_size, shared.good_size(100));
+    EXPECT_EQ(node("shared").facts.capacity, shared.stats().segment_size);
+    shared.deallocate(p, 100);
+    EXPECT_EQ(node("shared").facts.live_size, 0u);
 }
 
 TEST(registry, says_where_the_blocks_of_a_wrapper_come_from) {

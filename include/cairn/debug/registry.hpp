@@ -112,8 +112,12 @@ template <class A>
         if constexpr (requires { s.capacity; }) { f.capacity = s.capacity; }
         if constexpr (requires { s.upstream_size; }) { f.capacity = s.upstream_size; }
         if constexpr (requires { s.taken_size; }) { f.capacity = s.taken_size; }
-        if constexpr (requires { s.live_size; }) { f.live_size = s.live_size; }
-        if constexpr (requires { s.used_size; }) { f.live_size = s.used_size; }
+        if constexpr (requires { s.segment_size; }) { f.capacity = s.segment_size; }
+        if constexpr (requires { s.live_size; }) {
+            f.live_size = s.live_size;
+        } else if constexpr (requires { s.used_size; }) {
+            f.live_size = s.used_size;
+        }
         if constexpr (requires { s.deferred_size; }) {
             f.live_size = s.capacity - s.free_size - s.deferred_size;
         } else if constexpr (requires { s.hole_count; }) {
