@@ -11,9 +11,10 @@
 // the cache. FreeMin slots at least share its lives, up to 1024 at a time. Narrow generations last
 // longest with the oldest first.
 //
-// The order and the minimum of free slots are for slot_map and slot_table; stable_slot_map always
-// takes low free slots. Everything here changes the handle or the hot path and is therefore a type;
-// what changes only the cold path (which allocator, reserved addresses) is an argument at run time.
+// The order and the minimum of free slots are for slot_map and slot_table; stable_slot_map reuses
+// the slot that was freed last. Everything here changes the handle or the hot path and is therefore
+// a type; what changes only the cold path (which allocator, reserved addresses) is an argument at
+// run time.
 #pragma once
 
 #include <concepts>

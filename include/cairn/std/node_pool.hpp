@@ -19,7 +19,8 @@
 // Cost:      one node: pool::allocate(), inlined, at a constant offset. Several at once, or a node
 //            above 512 bytes: the upstream. (A heap as upstream keeps the tables of hash maps,
 //            which malloc maps and unmaps at each rehash: 15 % of inserts and erases.) The object
-//            itself is about 10 KiB; memory is taken only for the sizes in use.
+//            itself has 12 KiB, 51 KiB in a checked build; memory is taken only for the sizes in
+//            use.
 // Threads:   none; one node_pool for each thread, or a concurrent resource.
 // Lifetimes: the node_pool must outlive every container that uses it. release() forgets all nodes
 //            at once, for containers that are never looked at again.
