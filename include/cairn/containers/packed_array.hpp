@@ -414,10 +414,11 @@ private:
         std::is_trivially_copyable_v<T> && std::is_copy_assignable_v<T>;
     static constexpr const char* type_name = "packed_array";
     [[nodiscard]] auto begin_change() noexcept { return mark_.begin(this, type_name); }
-    /// No function of the user runs where a constructor is trivial: the mark is not set then.
+    /// No function of the user runs where a constructor is trivial: the mark is read, not set.
     template <class... Args>
     [[nodiscard, CAIRN_FORCE_INLINE]] auto begin_building() noexcept {
         if constexpr (std::is_trivially_constructible_v<T, Args...>) {
+            mark_.expect_free(this, type_name);
             return 0;
         } else {
             return mark_.begin_building(this, type_name);
@@ -425,6 +426,7 @@ private:
     }
     [[nodiscard, CAIRN_FORCE_INLINE]] auto begin_ending() noexcept {
         if constexpr (is_plain) {
+            mark_.expect_free(this, type_name);
             return 0;
         } else {
             return begin_change();

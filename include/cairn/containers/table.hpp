@@ -463,9 +463,10 @@ private:
             m_.mark.expect_no_holes(this, type_name);
         }
     }
-    /// No function of the user runs where fields are only bytes: the mark is not set then.
+    /// No function of the user runs where fields are only bytes: the mark is read, not set.
     [[nodiscard, CAIRN_FORCE_INLINE]] auto begin_building() noexcept {
         if constexpr (std::is_trivially_copyable_v<Row>) {
+            m_.mark.expect_free(this, type_name);
             return 0;
         } else {
             return m_.mark.begin_building(this, type_name);

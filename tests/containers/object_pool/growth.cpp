@@ -327,6 +327,28 @@ TEST(object_pool, constructors_that_acquire_are_refused_at_the_maximum_too) {
     }
 }
 
+/// Built, it acquires 20 others of a pool, once, and releases them.
+struct greedy {
+    greedy() {
+        object_pool<greedy>* const from = std::exchange(pool, nullptr);
+        if (from == nullptr) { return; }
+        greedy* held[20];
+        for (greedy*& one : held) { one = from->acquire_raw(); }
+        for (greedy* const one : held) { from->release(one); }
+    }
+    static inline object_pool<greedy>* pool = nullptr;
+};
+
+TEST(object_pool, counts_the_peak_of_what_constructors_acquire_in_a_prewarm) {
+    object_pool<greedy> all;
+    ASSERT_TRUE(all.prewarm(64));
+    EXPECT_EQ(all.stats().peak, 0u);
+    greedy::pool = &all;
+    ASSERT_TRUE(all.prewarm(128));
+    EXPECT_EQ(all.stats().peak, 20u);
+    all.validate();
+}
+
 TEST(object_pool, reserved_room_is_built_when_it_is_needed_and_used_before_newer_room) {
     counted::built = 0;
     {

@@ -46,7 +46,7 @@ bool object_pool<T, Hooks, Rules>::prewarm(std::size_t count, std::size_t thread
         const std::size_t idle_min = idle_count_min_;
         if (thread_count > 1) { idle_count_min_ = none_to_acquire; }
         const detail::rollback collected{[&]() noexcept {  // always: what was built stays
-            idle_count_min_ = idle_min;
+            if (thread_count > 1) { idle_count_min_ = idle_min; }
             for (std::size_t i = 0; i < batch; ++i) {
                 void* const slot = job.first + i * slot_size;
                 state_of(slot).tag != 0 ? add_idle(slot) : slots_.give_vacant(slot);

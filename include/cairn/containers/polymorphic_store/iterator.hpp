@@ -60,8 +60,13 @@ private:
         row_ = 0;
         rows_ = {};
         for (; number_ < types_->count(); ++number_) {
-            rows_ = Types::at(*types_, number_, base_rows<Base>{},
-                              [](auto& rows) -> base_rows<Base> { return rows.rows(); });
+            rows_ =
+                Types::at(*types_, number_, base_rows<Base>{}, [](auto& rows) -> base_rows<Base> {
+                    if constexpr (asserts_enabled) {  // no object begins or ends
+                        [[maybe_unused]] const auto loop = rows.begin_loop();
+                    }
+                    return rows.rows();
+                });
             if (rows_.count != 0) { return; }
         }
     }
