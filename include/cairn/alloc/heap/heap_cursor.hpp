@@ -1,9 +1,10 @@
 // cairn/alloc/heap/heap_cursor.hpp - where a walk over a heap stands between two of its parts.
 //
-//      region_ 2    | used | free | used | used |  ...
-//                     ^3     ^2     ^1     ^0          starts_: the next block, and three before
+//      region_      | used | free | used | used |  ...
+//      (address)           visited       ^ next_ (granule)
 //
-// The heap may change between two parts. The walk goes on at the newest start that is still one.
+// The heap may change between two parts, and its blocks and regions with it. So the cursor is a
+// position only: a walk goes on at the first block at or behind it.
 #pragma once
 
 #include <cstddef>
@@ -13,23 +14,20 @@
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 
-/// Where a walk in parts stands: heap::for_some_blocks(). It names no memory.
+/// Where a walk in parts stands: heap::for_some_blocks(). It may outlive the heap, because nothing
+/// reads through it.
 class heap_cursor {
+public:
+    heap_cursor() = default;
+
+private:
     template <class Fit>
     friend class heap;
-    static constexpr std::size_t start_count = 4;
+    heap_cursor(std::uintptr_t region, std::uint32_t next) noexcept
+        : region_{region}, next_{next} {}
 
-    void begin_region(std::uint32_t region) noexcept {
-        *this = {};
-        region_ = region;
-    }
-    void set_next(std::uint32_t granule) noexcept {
-        for (std::size_t i = start_count - 1; i != 0; --i) { starts_[i] = starts_[i - 1]; }
-        starts_[0] = granule;
-    }
-
-    std::uint32_t region_ = 0;
-    std::uint32_t starts_[start_count] = {};  // of the next block, and of those before it
+    std::uintptr_t region_ = 0;  // the lowest address of a region that is not visited whole
+    std::uint32_t next_ = 0;     // granules of that region that are visited
 };
 
 }}  // namespace cairn::CAIRN_FLAVOUR

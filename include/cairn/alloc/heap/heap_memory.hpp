@@ -62,14 +62,16 @@ public:
         }
     }
 
-    /// True when a block begins at `g`, which did so once: a header that became part of another
-    /// block says that, and one that the program wrote over agrees with no block before it.
-    [[nodiscard]] bool is_block(std::uint32_t g) const noexcept {
-        if (g == 0 || g >= granules_) { return g == 0; }
-        const block_header h = every_block().header(g);
-        return (h.size_and_bits() & block_header::gone) != block_header::gone && h.size() != 0 &&
-               h.size() <= granules_ - g && h.previous() != 0 && h.previous() <= g &&
-               every_block().header(g - h.previous()).size() == h.previous();
+    /// The first block that begins at `from` or behind it; granules(): none does. The search begins
+    /// at the first block, because what was a header once may be payload now. O(blocks before it).
+    [[nodiscard]] std::uint32_t first_block_from(std::uint32_t from) const noexcept {
+        std::uint32_t g = 0;
+        while (g < from && g < granules_) {
+            const std::uint32_t size = every_block().header(g).size();
+            CAIRN_ASSERT(size != 0 && size <= granules_ - g, "blocks end inside the region");
+            g += size;
+        }
+        return g;
     }
 
     /// Where `address` lies: blocks are numbered by address. Believes no header that leads out of
