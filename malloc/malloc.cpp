@@ -67,6 +67,8 @@ bool stays(std::size_t old_size, std::size_t size) noexcept {
 }
 
 void* reallocate(void* p, unsigned kind, std::size_t size) noexcept {
+    // The sums below would wrap, and the block would seem to be a small one.
+    if (size > PTRDIFF_MAX) { return no_memory(); }
     const std::size_t old_size = size_of_block(p, kind);
     if (stays(old_size, size)) { return p; }
     const bool stays_large = kind == unit_map::large && size > slot_sizes::small_max;

@@ -72,6 +72,37 @@ void before_constructors() {
     std::thread{[] { free(taken(10)); }}.join();
 }
 
+/// Sizes near 2^64: with what is added to them, or rounded up, they would be small. 2^64 * 8 / 9 with
+/// an eighth more is 2^64.
+void refuses_sizes_that_wrap() {
+    const size_t sizes[] = {SIZE_MAX / 2 + 1, SIZE_MAX / 9 * 8 + 8, SIZE_MAX / 9 * 8 + 7,
+                            SIZE_MAX - 4095,  SIZE_MAX - 65'535,    SIZE_MAX};
+    for (const size_t size : sizes) {
+        for (const size_t old_size : {size_t{10}, size_t{100'000}, size_t{50 << 20}}) {
+            auto* const p = static_cast<char*>(taken(old_size));
+            p[0] = p[old_size - 1] = 7;
+            errno = 0;
+            EXPECT(hidden(realloc(p, hidden(size))) == nullptr && errno == ENOMEM);
+            errno = 0;
+            EXPECT(hidden(reallocarray(p, hidden(size), 1)) == nullptr && errno == ENOMEM);
+            EXPECT(p[0] == 7 && p[old_size - 1] == 7);
+            free(p);
+        }
+        for (auto* const function : {&malloc, &valloc, &pvalloc}) {
+            errno = 0;
+            EXPECT(hidden(function(hidden(size))) == nullptr && errno == ENOMEM);
+        }
+        errno = 0;
+        EXPECT(hidden(calloc(hidden(size), 1)) == nullptr && errno == ENOMEM);
+        errno = 0;
+        EXPECT(hidden(aligned_alloc(64, hidden(size))) == nullptr && errno == ENOMEM);
+        errno = 0;
+        EXPECT(hidden(memalign(1 << 20, hidden(size))) == nullptr && errno == ENOMEM);
+        EXPECT(operator new(hidden(size), std::nothrow) == nullptr);
+        EXPECT(operator new(hidden(size), std::align_val_t{128}, std::nothrow) == nullptr);
+    }
+}
+
 void errno_stays() {
     void* const blocks[] = {taken(10), taken(100'000), taken(50 << 20), nullptr};
     for (void* p : blocks) {
@@ -91,6 +122,7 @@ void errno_stays() {
     errno = 0;
     EXPECT(reallocarray(p, SIZE_MAX / 2, 3) == nullptr && errno == ENOMEM);
     free(p);
+    refuses_sizes_that_wrap();
     // A system call of free fails: the report of a foreign pointer has nowhere to go.
     static int not_ours[4] = {};
     close(2);
