@@ -251,16 +251,18 @@ public:
           mark_{std::move(other.mark_)} {
         other.slots_.set_live_max(0);
     }
+    /// `other` may be part of an object of this map: the old objects are destroyed last, and then
+    /// the handles of the new ones find them.
     slot_rows& operator=(slot_rows&& other) noexcept {
         if (this != &other) {
-            [[maybe_unused]] const auto change = begin_change();
-            slot_rows taken{std::move(other)};  // `other` may be owned by an object here
-            slots_ = std::move(taken.slots_);
-            handles_ = std::exchange(taken.handles_, nullptr);
-            handle_capacity_ = std::exchange(taken.handle_capacity_, 0);
-            handle_memory_ = std::move(taken.handle_memory_);
-            rows_ = std::move(taken.rows_);
-            limbo_ = std::move(taken.limbo_);
+            expect_free();
+            slot_rows taken{std::move(other)};
+            std::swap(slots_, taken.slots_);
+            std::swap(handles_, taken.handles_);
+            std::swap(handle_capacity_, taken.handle_capacity_);
+            std::swap(handle_memory_, taken.handle_memory_);
+            std::swap(rows_, taken.rows_);
+            std::swap(limbo_, taken.limbo_);
         }
         return *this;
     }
@@ -271,6 +273,11 @@ public:
     ~slot_rows() {
         [[maybe_unused]] const auto change = begin_change();
         owners_.expect_none(this, Parts::name);
+        if constexpr (!std::is_trivially_destructible_v<value_type>) {
+            // Every handle is stale before the first destructor runs.
+            [[maybe_unused]] const auto ended = std::move(slots_);
+            slots_.set_live_max(0);
+        }
         rows_.clear();
         limbo_.clear();
     }

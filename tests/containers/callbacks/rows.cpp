@@ -169,6 +169,7 @@ public:
     void look_up() {
         if constexpr (has_handles<C>) {
             auto found = c->find(h[1]);
+            check(!found || !is_ending, "a stale handle finds nothing");
             if (c->size() != 0 && found) {
                 check(value_of(*found) == 2, "a handle finds its own");
                 if constexpr (!is_table_like<C>) {
@@ -283,8 +284,10 @@ public:
                     script::called(call::visitor);
                 });
             case cause::end:
+                is_ending = true;
                 return c.reset();
             case cause::assign:
+                is_ending = true;
                 *c = C{};
                 return;
         }
@@ -367,6 +370,7 @@ private:
     handle_type h[8]{};
     handle_type promised{};
     std::size_t count = 0;
+    bool is_ending = false;  // the objects that handles named before
 };
 
 struct cell {
@@ -402,11 +406,13 @@ constexpr cell cells[] = {
 /// Rows that move: a look-up is all that works; visitors and comparisons may loop, too.
 template <class C>
 bool works_in_rows(cell at, act what) {
+    // The old objects end in another map, after the assignment; here are no two rows to exchange.
+    if (has_handles<C> && at.why == cause::assign) { return what != act::swap_rows; }
     // A constructor runs before its object counts.
     const bool reads = at.why == cause::for_each || at.why == cause::clone ||
                        at.why == cause::compare || at.function == call::constructor;
     // A handle that is stale already is erased without a change.
-    const bool are_stale = has_handles<C> && (at.why == cause::clear || at.why == cause::assign);
+    const bool are_stale = has_handles<C> && (at.why == cause::clear || at.why == cause::end);
     const bool is_stale =
         has_handles<C> && at.why == cause::erase_if && at.function != call::predicate;
     if (what == act::erase && (is_stale || are_stale)) { return true; }
@@ -417,8 +423,6 @@ bool works_in_rows(cell at, act what) {
                                                               is_table_like<C> && !has_handles<C>);
         return !moves_many || at.function == call::predicate;
     }
-    // The old objects of a store end in another one, after the assignment.
-    if (is_polymorphic<C> && at.why == cause::assign) { return true; }
     return reads && (what == act::loop || what == act::range_for);
 }
 /// Objects that stay: while one begins or ends, no loop begins and the map is not moved.
