@@ -14,6 +14,13 @@
 
 #include "reports.hpp"
 
+// What fork() of glibc does to the list of all files. Exported, but declared in no header.
+extern "C" {
+[[gnu::weak]] void _IO_list_lock() noexcept;
+[[gnu::weak]] void _IO_list_unlock() noexcept;
+[[gnu::weak]] void _IO_list_resetlock() noexcept;
+}
+
 namespace cairn { inline namespace CAIRN_FLAVOUR { namespace below_malloc {
 namespace {
 
@@ -31,6 +38,18 @@ void stop(const broken_promise&, void*) noexcept {
     report("a block was freed twice, or through a pointer to its middle; the process stops\n");
 }
 
+/// Has fork() lock the list of all files before the heap. fork() locks it after all handlers, when
+/// the heap is locked: a thread in fflush(nullptr) that holds the list would wait for a file whose
+/// holder waits for the heap. The lock is recursive, and fork() takes it once more. Registered
+/// after the heap's handlers, so these run before them, and after them when the fork is over.
+void watch_file_list() noexcept {
+    if (&_IO_list_lock == nullptr || &_IO_list_unlock == nullptr ||
+        &_IO_list_resetlock == nullptr) {
+        return;  // another C library
+    }
+    (void)detail::around_fork(&_IO_list_lock, &_IO_list_unlock, &_IO_list_resetlock);
+}
+
 [[gnu::noinline]] concurrent_heap* make_heap() noexcept {
     if (is_making) { return nullptr; }
     const lock_scope held{making};
@@ -38,6 +57,7 @@ void stop(const broken_promise&, void*) noexcept {
     is_making = true;
     (void)set_assert_handler(&stop);
     auto* const h = ::new (static_cast<void*>(heap_memory)) concurrent_heap;
+    watch_file_list();
     is_making = false;
     heap_when_made.store(h, detail::memory_order::release);
     return h;

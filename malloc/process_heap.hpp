@@ -12,7 +12,8 @@
 // that no allocation has asked for during that second. malloc_trim() gives back all of them.
 //
 // fork():  the heap's handlers are the first that a process registers. So they are the last to run
-//          before a fork and the first after it, and other handlers may allocate.
+//          before a fork and the first after it, and other handlers may allocate. The next ones
+//          lock the list of all files before the heap, as fflush(nullptr) does.
 #pragma once
 
 #include <cstddef>

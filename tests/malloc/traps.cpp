@@ -232,6 +232,47 @@ void fork_while_others_allocate() {
     for (auto& t : threads) { t.join(); }
 }
 
+void read_lines(FILE* file) {
+    while (!ends) {
+        rewind(file);
+        for (int i = 0; i < 400; ++i) {
+            char* line = nullptr;
+            size_t size = 0;
+            EXPECT(getline(&line, &size, file) > 0);  // it allocates while it holds the file
+            free(line);
+        }
+    }
+}
+
+// The C library's fork() takes the lock of the list of all files. fflush(nullptr) holds it, and
+// waits for a file, whose holder waits for the heap. The signal ends a process that does not go on.
+void fork_while_others_use_files() {
+    FILE* const file = tmpfile();
+    EXPECT(file != nullptr);
+    for (size_t i = 0; i < 400; ++i) {
+        EXPECT(fprintf(file, "%s\n", std::string(100 + i * 60, 'x').c_str()) > 0);
+    }
+    rewind(file);  // no child has anything to write
+    std::thread reader{read_lines, file};
+    std::thread writer{[] {
+        while (!ends) { fflush(nullptr); }
+    }};
+    alarm(30);
+    for (int i = 0; i < 300; ++i) {
+        const pid_t child = fork();
+        if (child == 0) {
+            fflush(nullptr);  // no other thread of the parent holds the list here
+            _exit(0);
+        }
+        int status = 1;
+        EXPECT(waitpid(child, &status, 0) == child && status == 0);
+    }
+    ends = true;
+    reader.join();
+    writer.join();
+    fclose(file);
+}
+
 // Freed by a destructor that runs later than the thread's cache lives.
 struct owner {
     void* p = taken(300);
@@ -443,6 +484,7 @@ const named_case cases[] = {
     CASE(edges_as_glibc),
     CASE(every_function),
     CASE(fork_while_others_allocate),
+    CASE(fork_while_others_use_files),
     CASE(ends_in_any_order),
     CASE(wrong_size),
     CASE(foreign_pointers),
