@@ -19,7 +19,8 @@
 //            shrink_to_fit().
 // References die on growth (not inside reserved addresses); erasing renames the last row only.
 // Callbacks: constructors, moves and destructors of objects, predicates, orders and visitors may
-//            read this array and must not change it: a checked build stops.
+//            read this array and must not change it: a checked build stops. While rows move
+//            (growth, erase_if, sort), constructors and destructors that move them read none.
 // Threads:   one at a time; reading from many.
 #pragma once
 
@@ -446,9 +447,12 @@ private:
         --size_;
         return {size_, row};
     }
+    /// Inside a change.
     bool permute_rows(std::span<std::uint32_t> order) noexcept {
+        mark_.set_holes(true);
         detail::permute_range(order.data(), size_,
                               [this](std::size_t row) -> T& { return rows_[row]; });
+        mark_.set_holes(false);
         return true;
     }
 
@@ -561,6 +565,7 @@ private:
                 memory_.finish_copy(room.block, room.size, size_ * sizeof(T), made * sizeof(T));
             } else {
                 [[maybe_unused]] const auto move = mark_.begin_object();
+                mark_.set_holes(true);
                 detail::construct_range(reinterpret_cast<T*>(room.block), rows_, size_);
                 for (std::size_t i = size_; i != 0; --i) { rows_[i - 1].~T(); }
                 memory_.finish_move(room.block, room.size);

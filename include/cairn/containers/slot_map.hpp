@@ -30,7 +30,8 @@
 //            may look things up in this map. They must not change it, because rows move under them,
 //            and only constructors and visitors start a loop: a checked build stops.
 //            (stable_slot_map allows changes.) While an object is erased, its own handle and that
-//            of the last row must not be looked up; while erase_if() moves rows, none.
+//            of the last row must not be looked up; while rows move (growth, erase_if(), sort()),
+//            none.
 // Threads:   one at a time; find and iteration from many while no thread changes the map.
 #pragma once
 
@@ -732,7 +733,7 @@ protected:
         if constexpr (requires { rows.data(); }) {
             return rows.data() + row;  // the row was found: it is not compared with size()
         } else {
-            return compiler::address_of(rows[row]);
+            return compiler::address_of(living_row(rows, row));
         }
     }
     template <class Pointer, class Rows>
@@ -744,7 +745,20 @@ protected:
         } else if constexpr (std::is_pointer_v<Pointer>) {
             return find_row(h, row) ? detail::not_null(own(h, address_of(rows, row))) : nullptr;
         } else {
-            return find_row(h, row) ? Pointer{rows[row]} : Pointer{};
+            return find_row(h, row) ? Pointer{living_row(rows, row)} : Pointer{};
+        }
+    }
+    /// Row `row`, which a handle has just found: in erase_if(), too, where others have ended.
+    template <class Rows>
+    [[nodiscard]] [[CAIRN_FORCE_INLINE]] static decltype(auto) living_row(
+        Rows& rows, std::size_t row) noexcept {
+        if constexpr (requires { rows.rows_memory(); }) {
+            if constexpr (!std::is_trivially_copyable_v<value_type>) {
+                rows.rows_memory().mark.expect_no_holes(compiler::address_of(rows), Parts::name);
+            }
+            return rows.view()[row];
+        } else {
+            return rows[row];
         }
     }
     template <class Rows>
@@ -753,7 +767,7 @@ protected:
         if constexpr (rows_are_objects) {
             return *own(h, address_of(rows, row));
         } else {
-            return rows[row];
+            return living_row(rows, row);
         }
     }
     /// The row of `h`. Requires: contains(h).

@@ -32,7 +32,8 @@
 // Threads:   as std::vector.
 // Callbacks: constructors, moves, destructors of fields, predicates, orders and visitors may read
 //            this table, and a visitor may write its row. None adds, removes or moves rows: a
-//            checked build stops.
+//            checked build stops. While rows move (growth, erase_if, sort), no row is read; a
+//            predicate reads its own.
 // Errors:    out of memory is `false`, the table unchanged. A constructor that throws in push_back
 //            or emplace_back leaves the table as it was. Moves of fields are taken as noexcept: a
 //            move that throws ends the program.
@@ -150,17 +151,17 @@ public:
     // Rows
 
     [[nodiscard]] reference operator[](std::size_t i) noexcept {
-        expect_no_holes();
+        expect_no_gap();
         return view()[i];
     }
     [[nodiscard]] const_reference operator[](std::size_t i) const noexcept {
-        expect_no_holes();
+        expect_no_gap();
         return view()[i];
     }
-    [[nodiscard]] reference front() noexcept { return view()[0]; }
-    [[nodiscard]] const_reference front() const noexcept { return view()[0]; }
-    [[nodiscard]] reference back() noexcept { return view()[size() - 1]; }
-    [[nodiscard]] const_reference back() const noexcept { return view()[size() - 1]; }
+    [[nodiscard]] reference front() noexcept { return (*this)[0]; }
+    [[nodiscard]] const_reference front() const noexcept { return (*this)[0]; }
+    [[nodiscard]] reference back() noexcept { return (*this)[size() - 1]; }
+    [[nodiscard]] const_reference back() const noexcept { return (*this)[size() - 1]; }
     [[nodiscard]] iterator begin() noexcept {
         m_.mark.expect_whole(this, type_name);
         return view().begin();
@@ -364,10 +365,12 @@ public:
     }
     template <auto... Members>
     [[nodiscard]] auto row(std::size_t i) noexcept {
+        expect_no_gap();
         return view().template row<Members...>(i);
     }
     template <auto... Members>
     [[nodiscard]] auto row(std::size_t i) const noexcept {
+        expect_no_gap();
         return view().template row<Members...>(i);
     }
     template <class F>
@@ -458,9 +461,9 @@ private:
     static constexpr const char* type_name = "table";
     [[nodiscard]] auto begin_change() noexcept { return m_.mark.begin(this, type_name); }
     [[nodiscard]] auto begin_loop() const noexcept { return m_.mark.visit(this, type_name); }
-    [[CAIRN_FORCE_INLINE]] void expect_no_holes() const noexcept {
+    [[CAIRN_FORCE_INLINE]] void expect_no_gap() const noexcept {
         if constexpr (!std::is_trivially_copyable_v<Row>) {
-            m_.mark.expect_no_holes(this, type_name);
+            m_.mark.expect_no_gap(this, type_name);
         }
     }
     /// No function of the user runs where fields are only bytes: the mark is read, not set.

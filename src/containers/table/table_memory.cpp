@@ -144,6 +144,7 @@ void table_memory::free_block(const layout_desc& desc, block b) noexcept {
 }
 
 void table_memory::move_into(const layout_desc& desc, block fresh) noexcept {
+    mark.set_holes(true);
     for (std::size_t c = 0; c < desc.column_count; ++c) {
         // Both blocks have the same lanes, so a run of one is a run of the other.
         std::size_t done = 0;
@@ -153,6 +154,7 @@ void table_memory::move_into(const layout_desc& desc, block fresh) noexcept {
             done += n;
         });
     }
+    mark.set_holes(false);
     free_block(desc, {base, capacity});
     base = fresh.base;
     capacity = pitch = fresh.capacity;
@@ -583,6 +585,7 @@ void destroy_removed(table_memory& m, const layout_desc& desc, const answers& th
         are_bytes = are_bytes && desc.columns[c].destroy == nullptr;
     }
     if (are_bytes) { return; }
+    if (those.count() != those.asked()) { m.mark.set_gap(true); }
     those.for_each_run(false,
                        [&](std::size_t first, std::size_t n) { m.destroy_rows(desc, first, n); });
 }
@@ -645,6 +648,7 @@ void table_memory::erase_if(const layout_desc& desc, row_question question) {
     std::size_t first = 0;
     // At the end, also when the question throws: the rows that were not asked close the gap.
     rollback finish{[&]() noexcept {
+        mark.set_holes(true);
         if (kept != first) { move_rows(desc, kept, first, size - first); }
         forget_rows_from(desc, kept + size - first);
     }};
@@ -678,6 +682,7 @@ void table_memory::swap_erase_if(const layout_desc& desc, row_question question)
     // At the end, also when the question throws: `late` moves to `back`, and the last rows fill the
     // holes.
     rollback finish{[&]() noexcept {
+        mark.set_holes(true);
         std::size_t still = 0;
         while (still < late.count() && late.base + late.next()[still] == back + still) { ++still; }
         move_each(
@@ -940,8 +945,10 @@ bool table_memory::permute(const layout_desc& desc, std::uint32_t* order) noexce
             const column_desc& column = desc.columns[c];
             if (column.permute != nullptr) {
                 std::memcpy(copy, order, order_bytes);
+                mark.set_holes(true);
                 column.permute(element_of(desc, base, pitch, c, 0), desc.lanes, desc.block_size,
                                copy, size);
+                mark.set_holes(false);
             }
         }
     }

@@ -7,7 +7,7 @@
 //      changes   destructors, moves, predicates or orders that run now: nothing else changes, no
 //                loop begins
 //      building  a constructor runs, and the object is not there yet: nothing else changes
-//      holes     erase_if moves rows: no row is read, and no handle is looked up
+//      holes     rows move (erase_if, growth, sort): no row is read, and no handle is looked up
 //      gap       erase_if asks, with erased rows below size(): no row is read by its number
 //      loops     visitors of for_each that run now: nothing changes
 //
@@ -73,21 +73,21 @@ public:
         expect_free(container, type);
         return change{*this, building};
     }
-    /// While the container changes: whether it has rows that were erased.
+    /// While the container changes: whether it has rows that were erased or moved away.
     [[CAIRN_FORCE_INLINE]] void set_holes(bool has) noexcept { set(holes, has); }
     [[CAIRN_FORCE_INLINE]] void set_gap(bool has) noexcept { set(gap, has); }
     /// A row of `container` is read.
     [[CAIRN_FORCE_INLINE]] void expect_no_holes([[maybe_unused]] const void* container,
                                                 [[maybe_unused]] const char* type) const noexcept {
         CAIRN_ASSERT((word() & holes) == 0,
-                     "a destructor or move that erase_if calls reads no row: rows move",
+                     "a destructor or move reads no row while rows move: in erase_if, growth, sort",
                      {.object = container, .type = type});
     }
     /// The same, by the number of the row.
     [[CAIRN_FORCE_INLINE]] void expect_no_gap([[maybe_unused]] const void* container,
                                               [[maybe_unused]] const char* type) const noexcept {
         CAIRN_ASSERT((word() & (holes | gap)) == 0,
-                     "a function that erase_if calls reads no other row: rows were erased",
+                     "no other row is read in erase_if, and none while rows move: some have ended",
                      {.object = container, .type = type});
     }
     /// An object of a container that allows changes meanwhile begins or ends.
