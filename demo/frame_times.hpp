@@ -18,8 +18,9 @@ inline double milliseconds_since(clock::time_point begin) {
 struct frame_times {
     std::vector<float> milliseconds;  // of each frame
 
-    /// The time that `part` of the frames does not exceed.
+    /// The time that `part` of the frames does not exceed; 0: there is no frame yet.
     [[nodiscard]] double at(double part) const {
+        if (milliseconds.empty()) { return 0; }
         std::vector<float> sorted = milliseconds;
         std::sort(sorted.begin(), sorted.end());
         const auto last = static_cast<double>(sorted.size() - 1);
