@@ -56,6 +56,18 @@ struct panel {
 
 bool has(const std::string& text, const char* words) { return text.find(words) != text.npos; }
 
+/// Corners on the screen that have this colour.
+std::vector<ImVec2> corners_of(ImU32 color) {
+    std::vector<ImVec2> corners;
+    const ImDrawData& all = *ImGui::GetDrawData();
+    for (int i = 0; i < all.CmdListsCount; ++i) {
+        for (const ImDrawVert& v : all.CmdLists[i]->VtxBuffer) {
+            if (v.col == color) { corners.push_back(v.pos); }
+        }
+    }
+    return corners;
+}
+
 }  // namespace
 
 TEST(imgui_inspector, shows_each_memory_of_the_registry) {
@@ -136,4 +148,84 @@ TEST(imgui_inspector, lists_eight_maps_and_no_more) {
     EXPECT_FALSE(p.inspector->add_map("heap", memories[8]));
     p.inspector->remove(&memories[3]);
     EXPECT_TRUE(p.inspector->add_map("heap", memories[8]));
+}
+
+TEST(imgui_inspector, lists_a_removed_memory_by_none_of_its_names) {
+    panel p;
+    heap<> memory;
+    EXPECT_TRUE(p.inspector->add_map("one", memory) && p.inspector->add_map("other", memory));
+    p.inspector->remove(&memory);
+    EXPECT_FALSE(has(p.words(page::overview), "Map"));
+}
+
+TEST(imgui_inspector, begins_the_map_anew_after_a_memory_was_removed) {
+    panel p;
+    heap<> blocks{std::size_t{1} << 22};
+    heap<> one{std::size_t{1} << 22};
+    for (int i = 0; i < 5'000; ++i) { ASSERT_NE(blocks.allocate(100), nullptr); }
+    ASSERT_NE(one.allocate(1 << 20), nullptr);
+    p.inspector->add_map("blocks", blocks);
+    p.inspector->add_map("one", one);
+    p.inspector->show(page::map);
+    p.frame();
+    p.frame();
+    p.inspector->remove(&blocks);
+    p.frame();
+    const std::size_t live_cells = corners_of(IM_COL32(30, 130, 240, 255)).size() / 4;
+    EXPECT_NEAR(static_cast<double>(live_cells), 3072 / 4, 10) << "a quarter of the heap is live";
+}
+
+TEST(imgui_inspector, adds_memories_of_one_name_and_knows_when_one_ended) {
+    panel p;
+    budget<heap<>> meshes{16 << 20}, more_meshes{16 << 20};
+    const registry::entry listed[] = {{"meshes", meshes}, {"meshes", more_meshes}};
+    p.frame();
+    void* const one = meshes.allocate(3'000);
+    void* const other = more_meshes.allocate(4'000);
+    {
+        budget<heap<>> level{16 << 20};
+        const registry::entry entry{"level", level};
+        void* const block = level.allocate(5'000);
+        p.inspector->stop_at_late_frames();
+        p.frame(12);
+        const std::string text = p.words(page::frames);
+        EXPECT_TRUE(has(text, "meshes grew by 7000 B") && has(text, "level grew by 5000 B"))
+            << text;
+        level.deallocate(block, 5'000);
+    }
+    p.inspector = std::make_unique<imgui_inspector>();
+    {
+        heap<> level;
+        const registry::entry entry{"level", level};
+        ASSERT_NE(level.allocate(5'000), nullptr);
+        p.frame();
+        p.inspector->mark();
+    }
+    const std::string text = p.words(page::since_mark);
+    EXPECT_TRUE(has(text, "level: -")) << text;
+    meshes.deallocate(one, 3'000);
+    more_meshes.deallocate(other, 4'000);
+}
+
+TEST(imgui_inspector, does_not_compare_the_oldest_frame_with_the_newest) {
+    panel p;
+    budget<heap<>> meshes{16 << 20};
+    const registry::entry listed{"meshes", meshes};
+    void* const block = meshes.allocate(5'000);
+    p.inspector->show(page::frames);
+    for (int i = 0; i < 650; ++i) { p.frame(); }
+    meshes.deallocate(block, 5'000);
+    for (int i = 0; i < 3; ++i) { p.frame(); }
+    const std::vector<ImVec2> limit = corners_of(IM_COL32(230, 200, 60, 255));
+    ASSERT_FALSE(limit.empty());
+    ImGuiIO& io = ImGui::GetIO();
+    io.MousePos = {limit[0].x + 0.5F, limit[0].y + 5};  // in the column of the oldest frame
+    p.frame();
+    for (const bool is_down : {true, false}) {
+        io.MouseDown[0] = is_down;
+        p.frame();
+    }
+    EXPECT_TRUE(p.inspector->is_frozen()) << "the click met";
+    const std::string text = p.words(page::frames);
+    EXPECT_FALSE(has(text, "grew by")) << text;
 }

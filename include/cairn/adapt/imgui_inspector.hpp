@@ -6,7 +6,7 @@
 //      | frame   [==|               ]  0.3 MiB   peak 0.9 MiB   |
 //      +--------------------------------------------------------+
 //
-//      static cairn::imgui_inspector inspector;       // 320 KiB: no local variable
+//      static cairn::imgui_inspector inspector;       // 405 KiB: no local variable
 //      inspector.add_map("meshes", meshes);           // a heap<>; until remove(meshes)
 //      inspector.add_sites("textures", textures);     // a tracked<>
 //
@@ -20,8 +20,9 @@
 // the mark: what was requested after a click on "Mark", and is not freed.
 //
 // Cost:    no allocation but in the first frames (ImGui's, and the snapshot's). At most 4,000
-//          rectangles. A map that is shown walks 3,000 blocks of its heap in each frame
-//          (0.1 ms).
+//          rectangles. A map that is shown walks 3,000 blocks of its heap in each frame, and
+//          reads the header of each block before them: a region of 100,000 blocks takes
+//          milliseconds.
 // Threads: that of the ImGui context, which owns the memories of maps and sites.
 #pragma once
 
@@ -64,10 +65,11 @@ public:
                                   to.read_sites(*static_cast<const tracked<A>*>(a));
                               }});
     }
-    /// Lists it no longer: before it ends.
+    /// Lists it no longer, by none of its names: before it ends.
     void remove(const void* memory) noexcept {
         remove_from(maps_, memory);
         remove_from(tracked_, memory);
+        begin_walk();  // the chosen map may be another one now
     }
 
     /// Takes what the registry published last as the state at the end of a frame.
@@ -114,11 +116,16 @@ private:
         return true;
     }
     static void remove_from(list& from, const void* memory) noexcept {
-        for (int i = 0; i < from.count; ++i) {
-            if (from.items[i].memory != memory) { continue; }
-            for (--from.count; i < from.count; ++i) { from.items[i] = from.items[i + 1]; }
-            from.chosen = 0;
+        const int count = from.count;
+        from.count = 0;
+        for (int i = 0; i < count; ++i) {
+            if (from.items[i].memory != memory) { from.items[from.count++] = from.items[i]; }
         }
+        if (from.count != count) { from.chosen = 0; }
+    }
+    void begin_walk() noexcept {
+        cursor_ = {};
+        walked_ = 0;
     }
     static bool choose(const char* label, list& from);
     static void text_of_size(char (&to)[32], double bytes) noexcept;
@@ -176,6 +183,8 @@ private:
     std::size_t site_count_ = 0;
 };
 
+static_assert(sizeof(imgui_inspector) <= 406 * 1024, "its size is as the head of this file says");
+
 // ------------------------------------------------------------------------------------------------
 // what is known
 
@@ -184,11 +193,11 @@ inline void imgui_inspector::next_frame(float milliseconds) noexcept {
     late_count_ += is_late ? 1 : 0;
     if (is_frozen_ || !registry::read(now_)) { return; }
     std::size_t(&live)[memory_count_max] = live_[next_];
-    std::memcpy(live, live_[newest()], sizeof live);
+    std::memset(live, 0, sizeof live);  // also of a memory that ended
     for (const memory_node& n : now_.nodes()) {
         const std::size_t column = column_of(n.name);
         if (column == memory_count_max || n.facts.live_size == memory_facts::unknown) { continue; }
-        live[column] = n.facts.live_size;
+        live[column] += n.facts.live_size;  // memories of one name are one
     }
     milliseconds_[next_] = milliseconds;
     selected_ = next_;
@@ -207,7 +216,9 @@ inline std::size_t imgui_inspector::column_of(const char* name) noexcept {
     return i;
 }
 
+/// 0 for the oldest frame: what was live before it is forgotten.
 inline double imgui_inspector::growth_in(std::size_t frame, std::size_t memory) const noexcept {
+    if (frame == next_) { return 0; }
     const std::size_t before = (frame + frame_count - 1) % frame_count;
     return static_cast<double>(live_[frame][memory]) - static_cast<double>(live_[before][memory]);
 }
@@ -399,10 +410,7 @@ inline bool imgui_inspector::choose(const char* label, list& from) {
 }
 
 inline void imgui_inspector::draw_map() {
-    if (choose("heap", maps_)) {
-        cursor_ = {};
-        walked_ = 0;
-    }
+    if (choose("heap", maps_)) { begin_walk(); }
     const listed& map = maps_.items[maps_.chosen];
     map.show(map.memory, *this);
     char text[32];
