@@ -16,6 +16,20 @@ constexpr const char* head =
 
 constexpr std::size_t drawn_page_size = 4096;  // bytes of a page in the picture of a pool
 
+std::uintptr_t page_of(const void* p) noexcept {
+    return reinterpret_cast<std::uintptr_t>(p) / drawn_page_size;
+}
+/// Pages in which a live slot begins.
+std::size_t count_pages(pool& memory) noexcept {
+    std::uintptr_t last = 0;
+    std::size_t count = 0;
+    memory.for_each_live([&](const void* p) {
+        if (page_of(p) != last) { ++count; }
+        last = page_of(p);
+    });
+    return count;
+}
+
 }  // namespace
 
 memory_page::memory_page(sink to, void* context) noexcept : to_{to}, context_{context} {
@@ -81,12 +95,16 @@ void memory_page::add(const memory_snapshot& all) noexcept {
 // ------------------------------------------------------------------------------------------------
 // maps: a row of cells, each by what its bytes are
 
-void memory_page::begin_map(const char* name, std::size_t cell_size) noexcept {
+void memory_page::begin_map(const char* name, std::size_t cell_size,
+                            std::size_t cell_count) noexcept {
     heading(name);
     cell_ = {};
     cell_size_ = cell_size;
     cell_count_ = 0;
-    put("<svg width=\"960\" height=\"170\">\n");
+    char text[64];
+    std::snprintf(text, sizeof text, "<svg width=\"960\" height=\"%zu\">\n",
+                  (cell_count + cell_columns - 1) / cell_columns * 10);
+    put(text);
 }
 
 void memory_page::add_bytes(std::size_t size, std::size_t cell::* kind) noexcept {
@@ -124,19 +142,18 @@ void memory_page::end_map() noexcept {
 void memory_page::add(const char* name, pool& memory) noexcept {
     const auto s = memory.stats();
     const std::size_t live = s.live_count * memory.slot_size();
-    begin_map(name, drawn_page_size);
+    const std::size_t pages = count_pages(memory);
+    begin_map(name, drawn_page_size, pages);
     std::uintptr_t last_page = 0;
-    std::size_t pages = 0;
     memory.for_each_live([&](void* p) {
-        const std::uintptr_t here = reinterpret_cast<std::uintptr_t>(p) / drawn_page_size;
-        if (here != last_page && pages != 0) { write_cell(); }
-        pages += here != last_page ? 1 : 0;
+        const std::uintptr_t here = page_of(p);
+        if (here != last_page && last_page != 0) { write_cell(); }
         last_page = here;
         const std::size_t size = cell_.used + memory.slot_size();
         cell_.used = size < drawn_page_size ? size : drawn_page_size;
     });
     end_map();
-    say("%zu bytes live in %zu chunks of %zu bytes; %zu pages have a live slot", live,
+    say("%zu bytes live in %zu chunks, %zu bytes in all; %zu pages have a live slot", live,
         s.chunk_count, s.upstream_size, pages);
 }
 

@@ -95,3 +95,29 @@ TEST(memory_page, shows_the_columns_of_a_table_and_the_generations_of_a_slot_map
     EXPECT_NE(text.find("1 objects; at least "), text.npos) << text;
     EXPECT_EQ(count_of(text, "<td>1 of 1"), 1u) << text;
 }
+
+TEST(memory_page, is_high_enough_for_all_pages_of_a_pool) {
+    pool sparks{4096, alignment{4096}};
+    std::vector<void*> slots;
+    for (int i = 0; i < 96 * 20 + 1; ++i) { slots.push_back(sparks.allocate()); }
+    const std::string text = page_of([&](memory_page& page) { page.add("sparks", sparks); });
+    EXPECT_EQ(count_of(text, "<rect"), slots.size());
+    EXPECT_EQ(count_of(text, "y=\"200\""), 1u);
+    EXPECT_EQ(count_of(text, "<svg width=\"960\" height=\"210\">"), 1u);
+    const pool::stats_type s = sparks.stats();
+    EXPECT_NE(text.find(std::to_string(s.chunk_count) + " chunks, " +
+                        std::to_string(s.upstream_size) + " bytes in all"),
+              text.npos);
+    for (void* p : slots) { sparks.deallocate(p); }
+}
+
+TEST(memory_page, counts_the_generations_left_from_the_first_one_of_the_map) {
+    using map = slot_map<int, slot_policy<32>>;
+    map enemies{{.first_generation = 4'000}};
+    const auto first = enemies.emplace(1);
+    EXPECT_EQ(map::handle_type::generation_max, 4'095u);
+    EXPECT_EQ(enemies.generations_left(first), 4'094u);
+    const std::string text = page_of([&](memory_page& page) { page.add("enemies", enemies); });
+    EXPECT_NE(text.find("1 objects; at least 4094 of 4095 generations are left"), text.npos)
+        << text;
+}

@@ -28,7 +28,7 @@ reasons = {
     "it reads or writes a few words": """
         size empty capacity max_size upstream data begin end cbegin cend rbegin rend crbegin crend front back at row view
         subview base column column_of padded_size memory_size slot_count live_count idle_count
-        object_count miss_count pending_count worn_out_slot_count step_count_max chunk_count
+        object_count miss_count pending_count worn_out_slot_count generations_left step_count_max chunk_count
         stats is_promised dense_index handle_at handles fault_of values contains swap operator= operator[] decltype type_count approximate_count is_attached""",
     "it is for tests and for one who looks for a defect": "validate ask",
     "it is another name of an operation that is measured": """

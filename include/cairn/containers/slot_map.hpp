@@ -637,6 +637,12 @@ public:
 
     // ---- generations --------------------------------------------------------------------------
 
+    /// How often the slot of `h` can be used again once this row is gone.
+    /// Requires: `h` finds a row.
+    [[nodiscard]] std::size_t generations_left(handle_type h) const noexcept {
+        CAIRN_ASSERT(contains(h), "the handle finds a row");
+        return slots_.lives_behind(h.generation());
+    }
     /// Slots whose generations are used up. They are never used again, until recycle_slots().
     [[nodiscard]] std::size_t worn_out_slot_count() const noexcept {
         return slots_.worn_out_count();

@@ -45,7 +45,7 @@ public:
     template <class Fit>
     void add(const char* name, const heap<Fit>& memory) noexcept {
         const auto s = memory.stats();
-        begin_map(name, s.capacity / cell_count_max + 1);
+        begin_map(name, s.capacity / cell_count_max + 1, cell_count_max);
         memory.for_each_block([this](const heap_block& b) {
             const std::size_t size = b.size + heap<Fit>::header_size;
             add_bytes(size, b.state == block_state::used       ? &cell::used
@@ -80,7 +80,7 @@ public:
         std::size_t counts[10] = {};
         std::size_t least = most;
         for (const handle_type h : objects.handles()) {
-            const std::size_t left = most - h.generation();
+            const std::size_t left = objects.generations_left(h);
             least = left < least ? left : least;
             ++counts[left * 10 / (most + 1)];
         }
@@ -98,7 +98,8 @@ private:
         std::size_t used, waiting, free;  // bytes
     };
 
-    void begin_map(const char* name, std::size_t cell_size) noexcept;
+    /// `cell_count`: cells of the map at most.
+    void begin_map(const char* name, std::size_t cell_size, std::size_t cell_count) noexcept;
     void add_bytes(std::size_t size, std::size_t cell::* kind) noexcept;
     void write_cell() noexcept;
     void end_map() noexcept;

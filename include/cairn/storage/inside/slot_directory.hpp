@@ -156,6 +156,10 @@ public:
         CAIRN_ASSERT(index < capacity_, "a slot index is below capacity()");
         return slots_[index].word & ~vacant;
     }
+    /// The lives that a slot in life `generation` can still begin.
+    [[nodiscard]] std::uint32_t lives_behind(std::uint32_t generation) const noexcept {
+        return lives_.largest() - 1 - lives_.lives_before(generation);
+    }
     /// True when the slot has an object.
     [[nodiscard]] bool is_alive(std::uint32_t index) const noexcept {
         return index < capacity_ && (slots_[index].word & vacant) == 0;
