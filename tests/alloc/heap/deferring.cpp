@@ -321,3 +321,29 @@ TEST(waiting_books, a_heap_of_several_regions_that_needs_few_of_them_wants_to_sh
     books.set_capacity(1000, false);
     EXPECT_FALSE(books.wants_to_shrink()) << "one region stays";
 }
+
+TEST(waiting_books, a_block_that_grows_where_it_stands_moves_no_more_than_it_grows) {
+    detail::waiting_books<good_fit> books;
+    detail::deferred_bin bin;
+    bin.granules = 30;
+    books.set_capacity(100'000, false);
+    books.start(10'000, 0, 0, true);
+    for (int i = 0; i < 20; ++i) {
+        ASSERT_TRUE(books.joined(bin, 30) || books.joined_after_a_look(bin));
+    }
+    books.gave_back(9'000);  // of the 1,000 that are left 600 wait
+    for (int i = 0; i < 2'800; ++i) {
+        books.gave_back(2);
+        EXPECT_FALSE(books.took(2));
+        books.settle();
+    }
+    // The most in use is looked for anew from here on. The 10,000 of before are known until
+    // 20,000 have moved.
+    books.resized(1'000);
+    for (int i = 0; i < 2'100; ++i) {
+        books.resized(1);
+        books.settle();
+        books.resized(-1);
+    }
+    EXPECT_FALSE(books.took(2'000)) << "4,000 are less than there were";
+}

@@ -387,7 +387,7 @@ bool heap<Fit>::try_resize(void* p, [[maybe_unused]] std::size_t old_size, std::
     const std::uint32_t before = r->free_granules();
     if (!r->resize(r->map().block_of(p), granules_of(new_size))) { return false; }
     if constexpr (Fit::deferred_max != 0) {
-        bins_.books().gave_back(std::size_t{r->free_granules()} - before);  // wraps when it grew
+        bins_.books().resized(std::ptrdiff_t{before} - r->free_granules());
         bins_.books().settle();
     }
     rank(i);

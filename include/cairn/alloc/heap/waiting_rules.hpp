@@ -166,6 +166,12 @@ public:
         moved_ += granules;
         ++operations_;
     }
+    /// A block of the core became larger by so many granules; below 0: smaller.
+    void resized(std::ptrdiff_t granules) noexcept {
+        taken_ += static_cast<std::size_t>(granules);
+        moved_ += static_cast<std::size_t>(granules < 0 ? -granules : granules);
+        ++operations_;
+    }
     /// Decides anew where 1/64 of what is taken came or went, or after 32 operations of the core.
     void settle() noexcept {
         const std::size_t changed = taken_ - taken_seen_ + step_;
