@@ -55,6 +55,15 @@ struct world {
     }
 };
 
+TEST(byte_credits, nothing_is_paid_also_above_a_lowered_limit) {
+    cairn::detail::byte_credits shared{100, 0};
+    EXPECT_TRUE(shared.pay_shared(nullptr, 80));
+    shared.set_limit_size(10);
+    EXPECT_TRUE(shared.pay_shared(nullptr, 0));
+    EXPECT_FALSE(shared.pay_shared(nullptr, 1));
+    EXPECT_EQ(shared.granted_size(), 80u);
+}
+
 TEST(byte_credits, no_order_of_threads_exceeds_the_limit_or_loses_a_byte) {
     for (const std::size_t limit : {std::size_t{8}, std::size_t{64}}) {
         expect_exhausted("44- | 4-4", run_scripts<world>({"44-", "4-4"}, 2, limit));

@@ -198,6 +198,31 @@ explorer::result run(std::vector<const char*> scripts, unsigned chunk_count, uns
     return explorer::run_scripts<world<Lock>>(scripts, preemptions, chunk_count, batch_count);
 }
 
+TEST(slot_bin, is_not_locked_while_a_slot_that_is_freed_twice_is_named) {
+    struct place {
+        cairn::detail::slot_bin& bin;
+        cairn::detail::slot_chunk& only;
+        bool keeps_chunks = true;
+        bool was_locked = true;
+
+        cairn::detail::slot_chunk* find(void*) { return &only; }
+        void release(cairn::detail::slot_chunk&) {}
+        // Returns, as those of heaps do not: the bin goes on, and unlocks.
+        void freed_twice(void*) { was_locked = !bin.lock().try_lock(); }
+    };
+    std::array<std::byte, 96> memory;
+    std::array<cairn::detail::slot_chunk::word, 1> bits;
+    cairn::detail::slot_chunk c;
+    c.begin = memory.data();
+    c.cut(48, 2, bits.data());
+    cairn::detail::slot_bin bin;
+    bin.add_chunk(c);
+    void* free_slot = memory.data();
+    place p{bin, c};
+    bin.give_to_chunks(&free_slot, 1, p);
+    EXPECT_FALSE(p.was_locked);
+}
+
 TEST(slot_bin, batches_survive_every_interleaving) {
     if (under_tsan) { GTEST_SKIP() << "fibres"; }
     expect_exhausted("++-- | ++--", run({"++--", "++--"}, 3, 2, 5));

@@ -42,6 +42,26 @@ TEST(thread_exit, a_later_argument_replaces_the_earlier_one) {
     EXPECT_EQ(total, 2);
 }
 
+TEST(thread_exit, threads_that_watch_first_at_the_same_time_are_all_called_for) {
+    for (int round = 0; round < 50; ++round) {
+        static std::atomic<int> calls{0};
+        calls = 0;
+        thread_exit fresh{[](void*) noexcept { ++calls; }};
+        std::atomic<int> waiting{0};
+        const auto watch = [&] {
+            int mine = 0;
+            ++waiting;
+            while (waiting != 2) { std::this_thread::yield(); }
+            EXPECT_TRUE(fresh.watch(&mine));
+        };
+        std::thread one{watch};
+        std::thread two{watch};
+        one.join();
+        two.join();
+        ASSERT_EQ(calls, 2);
+    }
+}
+
 TEST(thread_exit, when_the_object_is_gone_threads_end_without_it) {
     static std::atomic<int> calls{0};
     auto unloaded = std::make_unique<thread_exit>([](void*) noexcept { ++calls; });

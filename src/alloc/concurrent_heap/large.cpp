@@ -71,12 +71,12 @@ bool concurrent_heap::resize_large(record& r, std::size_t new_size) noexcept {
     // A segment of its own keeps its length: no other block could use what is cut off.
     if (r.segment->is_block) { return count < old; }
     if (count > detail::unit_store::shared_max / unit_size) { return false; }
+    const std::size_t more = count > old ? (count - old) * unit_size : 0;
+    if (limit_ != nullptr && !limit_->pay_shared(nullptr, more)) { return false; }
     if (count < old) {
         poison(r.begin + count * unit_size, (old - count) * unit_size);
         map_->enter(r.begin + count * unit_size, old - count, unit_map::nothing, nullptr);
     }
-    const std::size_t more = count > old ? (count - old) * unit_size : 0;
-    if (limit_ != nullptr && !limit_->pay_shared(nullptr, more)) { return false; }
     if (!units_.resize(r, count)) {
         refund(more);
         return false;
@@ -111,6 +111,10 @@ void* concurrent_heap::resize_or_move(void* p, std::size_t old_size,
         !sizes::has(new_size, default_alignment) && new_size <= PTRDIFF_MAX;
     if (!has_own_segment) { return try_resize(p, old_size, new_size) ? p : nullptr; }
     record& r = *map_->record(p);
+    const std::size_t before = r.unit_count * unit_size;
+    const std::size_t after = units_for(new_size) * unit_size;
+    const std::size_t more = after > before ? after - before : 0;
+    if (limit_ != nullptr && !limit_->pay_shared(nullptr, more)) { return nullptr; }
     map_->enter(r.begin, r.unit_count, unit_map::nothing, nullptr);
     record* const moved = units_.move_block(r, new_size);
     record& now = moved != nullptr ? *moved : r;
@@ -118,6 +122,8 @@ void* concurrent_heap::resize_or_move(void* p, std::size_t old_size,
     map_->enter(now.begin, now.unit_count, unit_map::large, &now);
     poison(now.begin, now.unit_count * unit_size);
     detail::unpoison_defined(now.begin, moved != nullptr ? new_size : old_size);
+    // Paid are `before` and `more`.
+    refund(before + more - now.unit_count * unit_size);
     return moved != nullptr ? now.begin : nullptr;
 }
 

@@ -345,10 +345,10 @@ void unit_store::give_block(unit_record& r) noexcept {
 /// Returns: the segment where it is now; nullptr: the system refuses.
 unit_segment* unit_store::move_pages(unit_segment& s, std::size_t size) noexcept {
     if (!map_.cover(&s, size)) { return nullptr; }
+    unpoison(&s, s.size);  // addresses that leave the segment become those of other mappings
     if (page_memory::try_resize(&s, s.size, size)) { return &s; }
     void* const place = page_memory::reserve_committed(size, unit_alignment);
     if (place == nullptr) { return nullptr; }
-    unpoison(&s, s.size);
     if (map_.cover(place, size) && page_memory::try_move(&s, s.size, place, size)) {
         return static_cast<unit_segment*>(place);
     }

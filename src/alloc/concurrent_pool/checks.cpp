@@ -130,9 +130,12 @@ void concurrent_pool::validate() const noexcept {
 
 /// In every build. Requires: the depot is locked; reports look for addresses in it.
 void concurrent_pool::freed_wrongly(const void* p, bool has_chunk) const noexcept {
-    const chunk* const c = find_held(p);
-    depot_.lock().unlock();
-    if (has_chunk && c != nullptr) {
+    const chunk* c = nullptr;
+    if (has_chunk) {
+        const lock_scope held{depot_.lock()};
+        c = find_held(p);
+    }
+    if (c != nullptr) {
         detail::assert_failed(
             "the bit of the slot is clear (checked in every build)", "a slot is freed once",
             concurrent_pool_checks::about(*this, misuse_kind::double_free, {}, *c, p));

@@ -15,7 +15,10 @@ struct concurrent_pool::place {
     /// In every build: a pointer that has no chunk must not get into one.
     [[nodiscard]] chunk* find(const void* slot) const noexcept {
         chunk* const c = pool.find_held(slot);
-        if (c == nullptr) [[unlikely]] { pool.freed_wrongly(slot, false); }
+        if (c == nullptr) [[unlikely]] {
+            pool.depot_.lock().unlock();  // an assert handler may allocate from this pool
+            pool.freed_wrongly(slot, false);
+        }
         return c;
     }
     [[nodiscard]] chunk* take_chunk(unsigned) const noexcept { return nullptr; }

@@ -86,6 +86,18 @@ bool attach(cache_owner& o, thread_cache& c) noexcept {
     return true;
 }
 
+/// With the first owner, once for the module: there is no way to take it back. Asked again where
+/// the system had no room for it.
+/// Requires: the home is not locked. The C library waits here for a fork of another thread, whose
+/// before_fork() takes that lock.
+void watch_forks(cache_home& home) noexcept {
+    if (home.forks_are_watched.load(memory_order::relaxed) ||
+        home.forks_are_watched.exchange(true, memory_order::relaxed)) {
+        return;
+    }
+    if (!home.watch_forks()) { home.forks_are_watched.store(false, memory_order::relaxed); }
+}
+
 template <class F>
 void for_each_list(cache_home& home, F&& f) noexcept {
     f(home.records);
@@ -133,10 +145,8 @@ void piece_list::give(void* piece) noexcept {
 // owners
 
 void cache_registry::enter(cache_owner& o, cache_home& home) noexcept {
+    watch_forks(home);
     const lock_scope held{home.lock};
-    // With the first owner, once for the module: there is no way to take it back. Asked again where
-    // the system had no room for it.
-    if (!home.forks_are_watched) { home.forks_are_watched = home.watch_forks(); }
     ++home.owner_count;
     // Where more owners live than there are entries, they share entries. A thread that changes from
     // one such owner to another then looks into its second table (find()).

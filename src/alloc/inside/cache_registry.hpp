@@ -86,7 +86,7 @@ struct CAIRN_DETAIL_MODULE_LOCAL cache_home {
     cache_owner* live = nullptr;
     std::uint64_t owner_count = 0;    // that were ever made
     std::uint32_t taken_entries = 0;  // bit set: a live owner has this entry
-    bool forks_are_watched = false;
+    atomic<bool> forks_are_watched{false};
     bool has_others = false;  // at the last fork: other threads than the forking one
     piece_list records{sizeof(thread_record), 256};
     piece_list tables{sizeof(second_cache_table), 1};

@@ -11,7 +11,9 @@
 
 #include <cairn/core/assert.hpp>
 
-#if !defined(_WIN32)
+#if defined(_WIN32)
+#    include <cairn/os/mutex.hpp>
+#else
 #    include <pthread.h>
 #endif
 
@@ -21,34 +23,36 @@ namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 static_assert(sizeof(pthread_key_t) <= sizeof(unsigned long));
 
-// Under the lock, so that two threads do not make two keys. key_ is written once; watch() reads it
-// behind this lock.
-bool thread_exit::is_ready() noexcept {
-    const lock_scope held{lock_};
-    if (state_ == state::fresh) {
-        pthread_key_t key{};
-        // The C library calls a function of C linkage; on every system here they are called alike.
-        if (::pthread_key_create(&key, function_) == 0) {
-            key_ = static_cast<unsigned long>(key);
-            state_ = state::ready;
-        }
+// Two threads may make a key at once: the one whose key is not taken deletes its own.
+unsigned long thread_exit::make_key() noexcept {
+    unsigned long found = key_plus_one_.load(memory_order::acquire);
+    if (found != 0) { return found; }
+    pthread_key_t key{};
+    // The C library calls a function of C linkage; on every system here they are called alike.
+    if (::pthread_key_create(&key, function_) != 0) { return 0; }
+    const unsigned long mine = static_cast<unsigned long>(key) + 1;
+    if (key_plus_one_.compare_exchange_strong(found, mine, memory_order::acq_rel,
+                                              memory_order::acquire)) {
+        return mine;
     }
-    return state_ == state::ready;
+    (void)::pthread_key_delete(key);
+    return found;
 }
 
 bool thread_exit::watch(void* argument) noexcept {
     CAIRN_ASSERT(argument != nullptr, "what a thread's end is watched with is not null");
     // The C library calls the function for each thread whose value is not null: so the argument is
     // not.
-    return is_ready() && ::pthread_setspecific(static_cast<pthread_key_t>(key_), argument) == 0;
+    const unsigned long key_plus_one = make_key();
+    return key_plus_one != 0 && key_plus_one != over &&
+           ::pthread_setspecific(static_cast<pthread_key_t>(key_plus_one - 1), argument) == 0;
 }
 
 thread_exit::~thread_exit() {
-    const lock_scope held{lock_};
     // Values that threads have set stay with them and are never looked at again: no function is
     // called.
-    if (state_ == state::ready) { (void)::pthread_key_delete(static_cast<pthread_key_t>(key_)); }
-    state_ = state::over;
+    const unsigned long last = key_plus_one_.exchange(over, memory_order::acq_rel);
+    if (last != 0) { (void)::pthread_key_delete(static_cast<pthread_key_t>(last - 1)); }
 }
 
 #else
@@ -99,24 +103,21 @@ thread_local watched_exits my_exits;
 
 }  // namespace
 
-bool thread_exit::is_ready() noexcept {
-    const lock_scope held{lock_};
-    if (state_ == state::fresh) {
-        const lock_scope held_too{live_lock};
-        if (replace_live(0, last_number + 1)) {
-            key_ = ++last_number;
-            state_ = state::ready;
-        }
-    }
-    return state_ == state::ready;
+unsigned long thread_exit::make_key() noexcept {
+    const lock_scope held{live_lock};
+    const unsigned long found = key_plus_one_.load(memory_order::relaxed);
+    if (found != 0 || !replace_live(0, last_number + 1)) { return found; }
+    key_plus_one_.store(++last_number, memory_order::relaxed);
+    return last_number;
 }
 
 bool thread_exit::watch(void* argument) noexcept {
     CAIRN_ASSERT(argument != nullptr, "what a thread's end is watched with is not null");
-    if (!is_ready()) { return false; }
+    const unsigned long key = make_key();
+    if (key == 0 || key == over) { return false; }
     auto& entries = my_exits.entries;
     for (auto& e : entries) {
-        if (e.by == key_) {
+        if (e.by == key) {
             e.argument = argument;
             return true;
         }
@@ -125,7 +126,7 @@ bool thread_exit::watch(void* argument) noexcept {
     // here.
     for (auto& e : entries) {
         if (e.by == 0 || !is_live(e.by)) {
-            e = {key_, function_, argument};
+            e = {key, function_, argument};
             return true;
         }
     }
@@ -133,12 +134,9 @@ bool thread_exit::watch(void* argument) noexcept {
 }
 
 thread_exit::~thread_exit() {
-    const lock_scope held{lock_};
-    if (state_ == state::ready) {
-        const lock_scope held_too{live_lock};
-        (void)replace_live(key_, 0);
-    }
-    state_ = state::over;
+    const lock_scope held{live_lock};
+    const unsigned long last = key_plus_one_.exchange(over, memory_order::relaxed);
+    if (last != 0) { (void)replace_live(last, 0); }
 }
 
 #endif

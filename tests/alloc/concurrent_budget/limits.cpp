@@ -74,6 +74,48 @@ TEST(concurrent_budget, that_owns_a_heap_counts_slots_and_units) {
     EXPECT_GT(memory.refused_count(), 0u);
 }
 
+TEST(concurrent_budget, that_owns_a_heap_counts_a_large_block_that_moves) {
+    heap_budget memory{64_MiB};
+    concurrent_heap& heap = memory.inner();
+    void* p = heap.allocate(5_MiB);
+    ASSERT_NE(p, nullptr);
+    EXPECT_EQ(heap.resize_or_move(p, 5_MiB, 65_MiB), nullptr) << "beyond the limit";
+    EXPECT_EQ(memory.live_size(), heap.good_size(5_MiB));
+    std::size_t size = 5_MiB;
+    for (const std::size_t next : {40_MiB, 6_MiB}) {
+        void* const moved = heap.resize_or_move(p, size, next);
+        if (moved != nullptr) {  // Linux
+            p = moved;
+            size = next;
+        }
+        EXPECT_EQ(memory.live_size(), heap.good_size(size));
+    }
+    heap.deallocate(p, size);
+    EXPECT_EQ(memory.live_size(), 0u);
+}
+
+TEST(concurrent_budget, a_block_shrinks_although_the_limit_was_lowered_below_it) {
+    heap_budget own{64_MiB};
+    void* const p = own.allocate(1_MiB);
+    own.set_limit_size(4_KiB);
+    EXPECT_TRUE(own.try_resize(p, 1_MiB, 512_KiB));
+    EXPECT_EQ(own.live_size(), own.good_size(512_KiB));
+    own.validate();
+    own.deallocate(p, 512_KiB);
+    EXPECT_EQ(own.live_size(), 0u);
+}
+
+TEST(concurrent_budget, what_its_thread_has_cached_does_not_refuse_other_bytes) {
+    heap_budget own{1_MiB};
+    for (std::size_t size = 16; size <= 32_KiB; size *= 2) {
+        void* const p = own.allocate(size);
+        own.deallocate(p, size);
+    }
+    ASSERT_GT(own.inner().stats().cached_size, 0u);
+    EXPECT_TRUE(own.try_charge(1_MiB));
+    own.refund(1_MiB);
+}
+
 TEST(concurrent_budget, an_exhausted_allocator_inside_costs_no_budget) {
     test_upstream heap;
     heap.refuse_from(0);

@@ -112,6 +112,18 @@ TEST(concurrent_heap, pages_of_a_block_above_4_MiB_move_when_it_is_resized) {
     EXPECT_EQ(h.stats().segment_size, 0u);
 }
 
+TEST(concurrent_heap, addresses_that_a_resized_block_has_left_are_not_poisoned) {
+    if (!cairn::detail::poison_is_queryable) { GTEST_SKIP() << "no poison to look at"; }
+    concurrent_heap h;
+    auto* const p = static_cast<std::byte*>(h.allocate(8_MiB));
+    void* const q = h.resize_or_move(p, 8_MiB, 5_MiB);
+    ASSERT_NE(q, nullptr);
+    for (std::size_t at = 6_MiB; at < 8_MiB; at += 4_KiB) {
+        ASSERT_FALSE(cairn::is_poisoned(p + at)) << at;
+    }
+    h.deallocate(q);
+}
+
 #endif
 
 TEST(concurrent_heap, trim_keeps_to_its_limit) {

@@ -4,6 +4,7 @@
 #include <cairn/testing/expect_broken_promise.hpp>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <string>
 
 #include "support/sanitizers.hpp"
@@ -31,6 +32,19 @@ TEST(concurrent_heap, a_block_freed_twice_is_named) {
     h.deallocate(large, 100_KiB);
     const auto of_large = expect_broken_promise([&] { h.deallocate(large, 100_KiB); });
     EXPECT_EQ(of_large.kind(), misuse_kind::foreign_pointer) << of_large;
+}
+
+TEST(concurrent_heap, a_slot_behind_the_last_one_of_its_chunk_is_refused) {
+    std::array<std::byte, 100> memory;
+    std::array<cairn::detail::slot_chunk::word, 1> bits;
+    cairn::detail::slot_chunk c;
+    c.begin = memory.data();
+    c.cut(48, 2, bits.data());
+    std::array<void*, 2> slots{};
+    EXPECT_EQ(c.take(slots.data(), 2), 2u);
+    EXPECT_FALSE(c.give(memory.data() + 96));
+    EXPECT_EQ(c.free_count, 0u);
+    EXPECT_TRUE(c.give(slots[1]));
 }
 
 TEST(concurrent_heap, a_wrong_size_is_named) {

@@ -61,8 +61,11 @@ public:
 
     /// Counts bytes that do not come from the heap.
     [[nodiscard]] bool try_charge(std::size_t size) noexcept {
-        return shared_.pay_shared(nullptr, size) ||
-               make_room(size, [&]() noexcept { return shared_.pay_shared(nullptr, size); });
+        const auto retry = [&]() noexcept {
+            (void)heap_.trim({.steps = 1});
+            return shared_.pay_shared(nullptr, size);
+        };
+        return shared_.pay_shared(nullptr, size) || retry() || make_room(size, retry);
     }
     void refund(std::size_t size) noexcept { shared_.put_shared(nullptr, size); }
 
@@ -85,8 +88,12 @@ public:
 private:
     [[nodiscard, CAIRN_NOINLINE, CAIRN_COLD]] void* allocate_in_new_room(std::size_t size,
                                                                          alignment align) noexcept {
-        if (shared_.has_room_for(good_size(size, align))) { return nullptr; }  // upstream refused
         void* p = nullptr;
+        if (shared_.has_room_for(good_size(size, align))) {
+            // Another thread gave bytes back meanwhile, or upstream refused.
+            p = heap_.allocate(size, align);
+            if (p != nullptr || shared_.has_room_for(good_size(size, align))) { return p; }
+        }
         const auto retry = [&]() noexcept {
             (void)heap_.trim({.steps = 1});
             p = heap_.allocate(size, align);

@@ -51,7 +51,8 @@ public:
     /// credit becomes up to a step. `mine`: nullptr for a thread without one.
     /// Returns: false when the limit is in the way; nothing has changed then.
     [[nodiscard]] bool pay_shared(credit* mine, std::size_t size) noexcept {
-        if (mine != nullptr && pay(*mine, size)) { return true; }
+        // Nothing is paid at any limit: a block shrinks also when the limit was lowered below it.
+        if (size == 0 || (mine != nullptr && pay(*mine, size))) { return true; }
         const std::size_t missing = size - held_by(mine);
         std::size_t granted = granted_.load(memory_order::relaxed);
         std::size_t extra = 0;

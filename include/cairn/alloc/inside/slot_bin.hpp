@@ -109,9 +109,10 @@ struct basic_slot_chunk {
     [[nodiscard]] bool give(const void* slot) noexcept {
         const auto offset = static_cast<std::size_t>(static_cast<const std::byte*>(slot) - begin);
         const auto i = static_cast<unsigned>(number.stride == 1 ? offset : number(offset));
+        if (i >= slot_count || i * number.stride != offset) { return false; }
         const std::uint64_t bit = std::uint64_t{1} << i % 64;
         const std::uint64_t bits = free_bits[i / 64];
-        if ((bits & bit) != 0 || i * number.stride != offset) { return false; }
+        if ((bits & bit) != 0) { return false; }
         free_bits[i / 64] = bits | bit;
         free_count = free_count + 1;
         if (i / 64 < first_word) { first_word = i / 64; }
@@ -126,7 +127,7 @@ struct basic_slot_chunk {
 ///     keeps_chunks                     true: chunks leave by take_empty() alone
 ///     batch* take_batch()              room for slots; nullptr: no memory
 ///     void give_batch(batch&)
-///     void freed_twice(void* slot)     does not return
+///     void freed_twice(void* slot)     does not return; the bin is not locked
 template <class Atoms, class Lock>
 class basic_slot_bin {
 public:
@@ -343,7 +344,10 @@ private:
     chunk* give_one(void* slot, Place&& place) noexcept {
         chunk& c = *place.find(slot);
         const bool was_full = c.free_count == 0;
-        if (!c.give(slot)) [[unlikely]] { place.freed_twice(slot); }
+        if (!c.give(slot)) [[unlikely]] {
+            lock_.unlock();  // an assert handler may allocate from this bin
+            place.freed_twice(slot);
+        }
         if (was_full) { append(c); }
         const bool is_alone = first_ == &c && last_ == &c;
         if (c.free_count != c.slot_count || is_alone || place.keeps_chunks) { return nullptr; }

@@ -18,7 +18,7 @@
 // Threads: any.
 #pragma once
 
-#include <cairn/os/mutex.hpp>
+#include <cairn/core/inside/atomic.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
@@ -40,14 +40,15 @@ public:
     [[nodiscard]] bool watch(void* argument) noexcept;
 
 private:
-    enum class state : unsigned char { fresh, ready, over };
+    static constexpr unsigned long over = ~0ul;
 
-    bool is_ready() noexcept;
+    /// Returns: what key_plus_one_ is now: 0 where the system refuses a key; over.
+    unsigned long make_key() noexcept;
 
     function function_;
-    mutex lock_;
-    state state_ = state::fresh;
-    unsigned long key_ = 0;  // the system's, or this object's number
+    // The system's key plus one, or this object's number; 0: none yet. No lock: the child of a fork
+    // would wait for a holder that it does not have.
+    atomic<unsigned long> key_plus_one_{0};
 };
 
 }}}  // namespace cairn::CAIRN_FLAVOUR::detail
