@@ -30,7 +30,8 @@
 //          requests use the shared count.
 // Threads: any that A allows, but for construction, destruction and set_handler(). One thread at a
 //          time asks the handler; others that need room wait for it.
-// fork():  credits of threads that the child does not have count as used there.
+// fork():  credits of threads that the child does not have count as used there. A handler that
+//          another thread ran is not in the child's way.
 #pragma once
 
 #include <cstddef>
@@ -115,8 +116,8 @@ public:
     }
 
     /// Calls handler(context, request) before a request is refused: budget_handler, budget.hpp.
-    /// What it allocates beyond the limit is refused unasked. It is code of the module that
-    /// allocates. Requires: no other thread uses the budget.
+    /// What it allocates beyond a limit is refused unasked, by every concurrent_budget. It is code
+    /// of the module that allocates. Requires: no other thread uses the budget.
     void set_handler(budget_handler handler, void* context = nullptr) noexcept {
         room_.set(handler, context);
     }

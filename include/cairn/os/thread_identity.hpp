@@ -37,6 +37,7 @@ inline constexpr unsigned thread_number_limit = 4096;
 
 struct thread_identity {
     unsigned number_plus_one = 0;  // 0: not yet asked for
+    bool is_in_handler = false;    // of a concurrent_budget: room_maker.hpp
     std::uint64_t serial = 0;      // 0: not yet asked for
 };
 

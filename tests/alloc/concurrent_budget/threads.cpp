@@ -10,6 +10,11 @@
 #include <utility>
 #include <vector>
 
+#include "support/sanitizers.hpp"
+#if !defined(_WIN32)
+#    include "support/forking.hpp"
+#endif
+
 using namespace cairn;
 
 namespace {
@@ -136,5 +141,84 @@ TEST(concurrent_budget, one_thread_at_a_time_is_in_the_handler) {
     EXPECT_GT(s.asked.load(), 0);
     EXPECT_EQ(s.memory.refused_count(), 0u);
 }
+
+/// A handler that waits until both budgets are in theirs, and allocates from the other one.
+struct two_budgets {
+    concurrent_budget<system_allocator> memory[2]{concurrent_budget<system_allocator>{1'000},
+                                                  concurrent_budget<system_allocator>{1'000}};
+    std::atomic<int> inside{0};
+};
+
+template <int Other>
+bool allocates_from(void* context, const budget_request&) noexcept {
+    auto& both = *static_cast<two_budgets*>(context);
+    ++both.inside;
+    while (both.inside < 2) { std::this_thread::yield(); }
+    EXPECT_EQ(both.memory[Other].allocate(900), nullptr) << "refused unasked";
+    return false;
+}
+
+TEST(concurrent_budget, handlers_of_two_budgets_may_allocate_from_each_other) {
+    two_budgets both;
+    both.memory[0].set_handler(&allocates_from<1>, &both);
+    both.memory[1].set_handler(&allocates_from<0>, &both);
+    std::vector<std::thread> threads;
+    for (auto& memory : both.memory) {
+        threads.emplace_back([&memory] {
+            void* const p = memory.allocate(900);
+            EXPECT_EQ(memory.allocate(900), nullptr);
+            memory.deallocate(p, 900);
+        });
+    }
+    for (auto& t : threads) { t.join(); }
+}
+
+#if !defined(_WIN32)
+TEST(concurrent_budget, the_child_of_a_fork_asks_although_another_thread_was_in_the_handler) {
+    if (under_tsan) { GTEST_SKIP() << "a child of a threaded program"; }
+    struct state {
+        concurrent_budget<system_allocator> memory{1'000};
+        std::atomic<bool> is_inside{false};
+        std::atomic<bool> ends{false};
+    } s;
+    s.memory.set_handler(
+        [](void* context, const budget_request&) noexcept {
+            auto& mine = *static_cast<state*>(context);
+            mine.is_inside = true;
+            while (!mine.ends) { std::this_thread::yield(); }
+            return false;
+        },
+        &s);
+    void* const p = s.memory.allocate(900);
+    std::thread other{[&s] { EXPECT_EQ(s.memory.allocate(900), nullptr); }};
+    while (!s.is_inside) { std::this_thread::yield(); }
+    EXPECT_TRUE(child_finds([&s] {
+        s.ends = true;
+        s.is_inside = false;
+        return s.memory.allocate(900) == nullptr && s.is_inside;
+    }));
+    s.ends = true;
+    other.join();
+    s.memory.deallocate(p, 900);
+}
+
+TEST(concurrent_budget, a_handler_that_forks_goes_on_in_the_child) {
+    if (under_tsan) { GTEST_SKIP() << "a child of a threaded program"; }
+    concurrent_budget<system_allocator> memory{1'000};
+    static bool child_is_right;
+    child_is_right = false;
+    memory.set_handler(
+        [](void* context, const budget_request&) noexcept {
+            auto& mine = *static_cast<concurrent_budget<system_allocator>*>(context);
+            child_is_right = child_finds([&mine] { return mine.allocate(1'000) == nullptr; });
+            return false;
+        },
+        &memory);
+    void* const p = memory.allocate(900);
+    EXPECT_EQ(memory.allocate(900), nullptr);
+    EXPECT_TRUE(child_is_right);
+    memory.deallocate(p, 900);
+}
+#endif
 
 }  // namespace

@@ -2,9 +2,11 @@
 //
 //      thread A   request does not fit --> [ mutex ] handler ... handler --> fits, or refused
 //      thread B   request does not fit ----waits-----------------------> tries again, asks
-//      thread A   inside the handler: a request that does not fit is refused unasked
+//      thread A   inside the handler: a request that does not fit is refused unasked, by every
+//                 budget: two handlers that allocate from each other's budget do not deadlock
 //
 // Threads: any, but for set().
+// fork():  the child of a fork while another thread is in the handler asks on its own.
 #pragma once
 
 #include <cstddef>
@@ -17,9 +19,30 @@
 
 namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
+/// From its construction to its end the calling thread holds `lock`, for which it waits. In the
+/// child of a fork, threads that the child does not have hold nothing.
+class CAIRN_DETAIL_MODULE_LOCAL asking_turn {
+public:
+    explicit asking_turn(mutex& lock) noexcept;
+    ~asking_turn();
+    asking_turn(const asking_turn&) = delete;
+    asking_turn& operator=(const asking_turn&) = delete;
+
+    /// Has forks watched. Where the system has no room for that, the next call asks again.
+    static void watch_forks() noexcept;
+
+private:
+    friend struct asking_forks;
+    mutex& lock_;
+    const std::uint64_t thread_;  // serial
+    asking_turn* next_;           // all turns of the module, of waiting threads too
+    asking_turn* previous_;
+};
+
 class room_maker {
 public:
     void set(budget_handler handler, void* context) noexcept {
+        asking_turn::watch_forks();
         handler_ = handler;
         context_ = context;
     }
@@ -39,21 +62,19 @@ public:
 private:
     template <class Request, class Retry>
     [[nodiscard]] bool asks(Request& request, Retry& retry) noexcept {
-        const std::uint64_t self = thread_serial();
-        if (handler_ == nullptr || !can_fit(request()) ||
-            asking_thread_.load(memory_order::relaxed) == self) {
+        if (handler_ == nullptr || this_thread.is_in_handler || !can_fit(request())) {
             return false;
         }
-        const lock_scope held{asking_};
+        const asking_turn turn{asking_};
         if (retry()) { return true; }  // another thread made room meanwhile
-        asking_thread_.store(self, memory_order::relaxed);
         bool again = true;
         bool has_room = false;
         while (again && !has_room && can_fit(request())) {
+            this_thread.is_in_handler = true;
             again = handler_(context_, request());
+            this_thread.is_in_handler = false;
             has_room = retry();
         }
-        asking_thread_.store(0, memory_order::relaxed);
         return has_room;
     }
     [[nodiscard]] static bool can_fit(const budget_request& r) noexcept {
@@ -63,8 +84,7 @@ private:
     budget_handler handler_ = nullptr;
     void* context_ = nullptr;
     atomic<std::size_t> refused_count_{0};
-    atomic<std::uint64_t> asking_thread_{0};  // serial of the thread in the handler; 0: none
-    mutex asking_;                            // held while the handler runs
+    mutex asking_;  // held while the handler runs
 };
 
 }}}  // namespace cairn::CAIRN_FLAVOUR::detail
