@@ -8,8 +8,8 @@
 // cache of that heap. The heap is made by the first call, which comes from the loader, before any
 // constructor has run. So nothing here has a constructor, and no symbol is looked up at run time.
 //
-// Giving back: once a second at most, a slow path gives those pages of free units to the system
-// that no allocation has asked for during that second. malloc_trim() gives back all of them.
+// Giving back: once a second at most, a slow path gives as many free units to the system as were
+// free at every moment of that second. malloc_trim() gives back all of them.
 //
 // fork():  the heap's handlers are the first that a process registers. So they are the last to run
 //          before a fork and the first after it, and other handlers may allocate. The next ones

@@ -282,8 +282,8 @@ std::size_t concurrent_heap::trim(work_limit limit) noexcept {
 }
 
 std::size_t concurrent_heap::trim_idle() noexcept {
-    detail::work_meter work{{.bytes = units_.take_idle_size()}};
-    return units_.trim(work);
+    detail::work_meter work{{}};
+    return units_.trim(work, units_.take_idle_units());
 }
 
 bool concurrent_heap::reserve(std::size_t size) noexcept {

@@ -171,9 +171,12 @@ public:
     /// Returns:  bytes that went back.
     std::size_t trim(work_limit limit = {}) noexcept;
 
-    /// For programs that call it about once a second: gives pages back to upstream or the system
-    /// that were free ever since the last call. Caches and batches stay as they are.
-    /// Returns: bytes that went back. Cost: as trim(), without its batches.
+    /// For programs that call it about once a second: gives units of 64 KiB back to upstream or the
+    /// system, at most as many as were free at every moment since the last call. Which of the free
+    /// units they are is left open; a segment goes as a whole only if it has no more than these.
+    /// Caches and batches stay as they are.
+    /// Returns: bytes that went back; of a whole segment all, also what was never touched.
+    /// Cost: as trim(), without its batches.
     std::size_t trim_idle() noexcept;
 
     /// Makes sure that units for `size` bytes are free, in segments that upstream has given.

@@ -383,14 +383,17 @@ unit_record* unit_store::move_block(unit_record& r, std::size_t size) noexcept {
 // ------------------------------------------------------------------------------------------------
 // giving back
 
-/// Returns: a segment that nothing lives in, out of all lists; nullptr: there is none.
-unit_segment* unit_store::take_empty_segment() noexcept {
+/// Returns: a segment that nothing lives in, with at most `used_left` used units, out of all lists;
+///          nullptr: there is none.
+unit_segment* unit_store::take_empty_segment(std::size_t& used_left) noexcept {
     const lock_scope held{lock_};
     unit_segment* s = segments_;
-    while (s != nullptr && (s->is_block || s->free_units != s->unit_count - s->first_unit)) {
+    while (s != nullptr && (s->is_block || s->free_units != s->unit_count - s->first_unit ||
+                            s->record(s->first_unit).slot_count > used_left)) {
         s = s->next;
     }
     if (s != nullptr) {
+        used_left -= s->record(s->first_unit).slot_count;
         remove(s->record(s->first_unit));
         note_taken();
         unlink(*s);
@@ -398,14 +401,26 @@ unit_segment* unit_store::take_empty_segment() noexcept {
     return s;
 }
 
-/// Returns: a free run with used units, out of its list; nullptr: there is none.
-unit_record* unit_store::take_used_run() noexcept {
+/// A removed run keeps as many units from its front as contain `used` used ones.
+void unit_store::cut_behind_used(unit_record& r, std::size_t used) noexcept {
+    unit_segment& s = *r.segment;
+    const std::size_t first = s.index_of(r);
+    std::size_t count = 0;
+    for (std::size_t found = 0; found < used; ++count) { found += used_in(s, first + count, 1); }
+    cut(r, count);
+    r.slot_count = static_cast<unsigned>(used);
+}
+
+/// Returns: a free run with 1 to `used_left` used units, out of its list; nullptr: there is none.
+unit_record* unit_store::take_used_run(std::size_t& used_left) noexcept {
     const lock_scope held{lock_};
-    if (used_free_units_ == 0) { return nullptr; }
+    if (used_free_units_ == 0 || used_left == 0) { return nullptr; }
     for (unit_record* r : runs_) {
         while (r != nullptr && r->slot_count == 0) { r = next_run(*r); }
         if (r != nullptr) {
             remove(*r);
+            if (r->slot_count > used_left) { cut_behind_used(*r, used_left); }
+            used_left -= r->slot_count;
             return r;
         }
     }
@@ -429,18 +444,19 @@ std::size_t unit_store::discard(unit_record& r) noexcept {
     return bytes;
 }
 
-std::size_t unit_store::take_idle_size() noexcept {
+std::size_t unit_store::take_idle_units() noexcept {
     const lock_scope held{lock_};
     const std::size_t idle = idle_units_;
     idle_units_ = used_free_units_;
-    return idle * unit_size;
+    return idle;
 }
 
-std::size_t unit_store::trim(work_meter& work) noexcept {
+std::size_t unit_store::trim(work_meter& work, std::size_t used_max) noexcept {
     std::size_t bytes = 0;
+    std::size_t used_left = used_max;
     work.look();
-    while (work.goes_on() && may_grow_.load(memory_order::relaxed)) {
-        unit_segment* const s = take_empty_segment();
+    while (used_left != 0 && work.goes_on() && may_grow_.load(memory_order::relaxed)) {
+        unit_segment* const s = take_empty_segment(used_left);
         if (s == nullptr) { break; }
         bytes += s->size;
         work.pay(1, s->size);
@@ -448,7 +464,7 @@ std::size_t unit_store::trim(work_meter& work) noexcept {
         work.look();
     }
     while (has_pages_ && work.goes_on()) {
-        unit_record* const r = take_used_run();
+        unit_record* const r = take_used_run(used_left);
         if (r == nullptr) { break; }
         const std::size_t done = discard(*r);
         bytes += done;

@@ -7,6 +7,7 @@
 #include <cairn/debug/tracked.hpp>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <memory>
 #include <random>
@@ -80,6 +81,46 @@ TEST(concurrent_heap, trim_idle_returns_what_was_free_since_its_last_call) {
     EXPECT_EQ(h.trim_idle(), 0u) << "it was used since the last call";
     EXPECT_GE(h.trim_idle(), 2_MiB);
     EXPECT_EQ(h.trim_idle(), 0u);
+    h.validate();
+}
+
+TEST(concurrent_heap, trim_idle_keeps_segments_that_were_used_since_its_last_call) {
+    concurrent_heap h;
+    void* first[12];
+    ASSERT_EQ(h.allocate_n(first, 64_KiB), 12u);
+    h.deallocate(first[1]);
+    EXPECT_EQ(h.trim_idle(), 0u);
+    // Segments of their own, which are empty at the end; one unit of the first is idle.
+    void* later[200];
+    ASSERT_EQ(h.allocate_n(later, 256_KiB), 200u);
+    h.deallocate_n(later, 256_KiB);
+    const std::size_t segment_size = h.stats().segment_size;
+    EXPECT_EQ(h.trim_idle(), 64_KiB);
+    EXPECT_EQ(h.stats().segment_size, segment_size);
+    EXPECT_GE(h.trim_idle(), 200 * 256_KiB) << "now they were idle";
+    for (void*& p : first) {
+        if (&p != &first[1]) { h.deallocate(p); }
+    }
+    h.validate();
+}
+
+TEST(concurrent_heap, trim_idle_returns_a_part_of_a_run_that_was_used_in_part) {
+    concurrent_heap h;
+    void* const p = h.allocate(10 * 64_KiB);
+    void* const behind = h.allocate(64_KiB);
+    std::memset(p, 1, 10 * 64_KiB);
+    h.deallocate(p);
+    EXPECT_EQ(h.trim_idle(), 0u);
+    h.deallocate(h.allocate(6 * 64_KiB));
+    EXPECT_EQ(h.trim_idle(), 4 * 64_KiB);
+    h.validate();
+    auto* const zero = static_cast<unsigned char*>(h.allocate_zeroed(10 * 64_KiB));
+    EXPECT_TRUE(std::all_of(zero, zero + 10 * 64_KiB, [](unsigned char c) { return c == 0; }));
+    h.deallocate(zero);
+    EXPECT_EQ(h.trim_idle(), 0u);
+    EXPECT_EQ(h.trim_idle(), 10 * 64_KiB);
+    EXPECT_EQ(h.trim_idle(), 0u);
+    h.deallocate(behind);
     h.validate();
 }
 

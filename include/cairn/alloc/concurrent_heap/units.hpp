@@ -108,11 +108,11 @@ public:
     /// Makes sure that `count` units are free, in one run where the upstream has one.
     [[nodiscard]] bool reserve(std::size_t count) noexcept;
     /// Gives free memory back: whole segments, and pages of free runs where the upstream is the
-    /// system. Returns: bytes.
-    std::size_t trim(work_meter& work) noexcept;
+    /// system. Of units that may hold other bytes than zeros, `used_max` at most. Returns: bytes.
+    std::size_t trim(work_meter& work, std::size_t used_max = SIZE_MAX) noexcept;
 
-    /// Returns: bytes that trim() could have given back at every moment since the last call.
-    [[nodiscard]] std::size_t take_idle_size() noexcept;
+    /// Returns: used units that were free at every moment since the last call: their least number.
+    [[nodiscard]] std::size_t take_idle_units() noexcept;
 
     void allow_growth(bool allowed) noexcept { may_grow_.store(allowed, memory_order::relaxed); }
     [[nodiscard]] bool is_zero_at_first() const noexcept { return has_pages_; }
@@ -144,8 +144,9 @@ private:
     void give_back(unit_segment& s) noexcept;
     [[nodiscard]] unit_segment* move_pages(unit_segment& s, std::size_t size) noexcept;
     std::size_t discard(unit_record& r) noexcept;
-    [[nodiscard]] unit_segment* take_empty_segment() noexcept;
-    [[nodiscard]] unit_record* take_used_run() noexcept;
+    [[nodiscard]] unit_segment* take_empty_segment(std::size_t& used_left) noexcept;
+    void cut_behind_used(unit_record& r, std::size_t used) noexcept;
+    [[nodiscard]] unit_record* take_used_run(std::size_t& used_left) noexcept;
 
     unit_map& map_;
     allocator_ref upstream_;
@@ -161,7 +162,7 @@ private:
     std::size_t segment_size_ = 0;  // bytes in all
     std::size_t free_units_ = 0;
     std::size_t used_free_units_ = 0;  // of them, those that trim() can give back
-    std::size_t idle_units_ = 0;       // their least number since the last take_idle_size()
+    std::size_t idle_units_ = 0;       // their least number since the last take_idle_units()
 };
 
 }}}  // namespace cairn::CAIRN_FLAVOUR::detail
