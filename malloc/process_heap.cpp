@@ -73,9 +73,10 @@ std::uint64_t milliseconds() noexcept {
 /// One of 64 cold calls reads the clock; one a second gives back what was free all that second.
 void trim_now_and_then(concurrent_heap& h) noexcept {
     if (++cold_calls % 64 != 0) { return; }
-    const std::uint64_t now = milliseconds();
+    // Read before the clock, and added to: another thread's look may be later than `now`.
     std::uint64_t before = last_look.load(unordered);
-    if (now - before < 1000 ||
+    const std::uint64_t now = milliseconds();
+    if (now < before + 1000 ||
         !last_look.compare_exchange_strong(before, now, unordered, unordered)) {
         return;
     }
