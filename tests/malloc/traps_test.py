@@ -65,7 +65,7 @@ def looks():
 
 cases = run([program]).stdout.split()
 problems = list(looks())
-with concurrent.futures.ThreadPoolExecutor(2) as workers:
+with concurrent.futures.ThreadPoolExecutor(3) as workers:   # one of three waits
     tries = []
     for case in cases:
         tries.append(workers.submit(try_case, "preloaded", [program], case, LD_PRELOAD=library))
