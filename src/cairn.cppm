@@ -191,7 +191,6 @@ using cairn::has_owns;
 using cairn::hash_value;
 using cairn::heap;
 using cairn::heap_block;
-using cairn::heap_cursor;
 using cairn::held;
 using cairn::hook_rules;
 using cairn::hook_sizes;

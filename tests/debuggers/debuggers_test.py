@@ -38,7 +38,6 @@ exempt = {
     "entry": "of a registry: a name and numbers, in their own words",
     "freetype_memory": "functions for FreeType, and a reference to the allocator",
     "from_pmr": "one pointer, to the resource",
-    "heap_cursor": "where a walk stands: numbers",
     "hooks": "functions for a C library: it has no state",
     "imgui_inspector": "a panel, which shows itself",
     "imgui_memory": "one reference, to the allocator",

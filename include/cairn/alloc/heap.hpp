@@ -40,7 +40,6 @@
 
 #include <cairn/alloc/fit.hpp>
 #include <cairn/alloc/good_fit.hpp>
-#include <cairn/alloc/heap/heap_cursor.hpp>
 #include <cairn/alloc/heap/heap_memory.hpp>
 #include <cairn/alloc/heap/region.hpp>
 #include <cairn/alloc/heap/waiting_blocks.hpp>
@@ -259,15 +258,6 @@ public:
     /// Requires: visit does not call the heap.
     template <class Visit>
     void for_each_block(Visit visit) const;
-
-    /// Calls visit(const heap_block&) for up to `count` blocks from `at` on, and moves `at` behind
-    /// them. The heap may change between two parts of a walk. A block that is live during the whole
-    /// walk is shown once; others may be shown, also with bytes that were shown before, or left
-    /// out. Requires: visit does not call the heap.
-    /// Returns: false when the walk has reached the end; `at` is at the beginning again.
-    /// Cost: `count` visits, and one header read for each block before them in their region.
-    template <class Visit>
-    bool for_some_blocks(heap_cursor& at, std::size_t count, Visit visit) const;
 
     /// As options::name, from now on.
     void set_name(const char* name) noexcept { detail::heap_memory::set_name(name); }

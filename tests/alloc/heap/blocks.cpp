@@ -9,9 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <map>
 #include <random>
-#include <set>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -227,104 +225,6 @@ TYPED_TEST(heap_test, for_each_block_shows_every_byte_once) {
     EXPECT_EQ(bytes, h.stats().capacity);
     EXPECT_EQ(used, 50u);
     h.reset();
-}
-
-TYPED_TEST(heap_test, a_walk_in_parts_shows_each_block_of_a_heap_that_does_not_change) {
-    heap<TypeParam> h{grow_by{64_KiB}};
-    std::vector<void*> live;
-    for (int i = 0; i < 2'000; ++i) {
-        live.push_back(h.allocate(static_cast<std::size_t>(i % 200)));
-    }
-    for (std::size_t i = 0; i < live.size(); i += 3) { h.deallocate(live[i]); }
-    std::vector<void*> all, in_parts;
-    h.for_each_block([&](const heap_block& b) { all.push_back(b.payload); });
-    heap_cursor at;
-    while (h.for_some_blocks(at, 7, [&](const heap_block& b) { in_parts.push_back(b.payload); })) {}
-    EXPECT_EQ(in_parts, all);
-    EXPECT_TRUE(h.for_some_blocks(at, 1, [&](const heap_block& b) {
-        EXPECT_EQ(b.payload, all[0]);
-    })) << "it begins anew";
-}
-
-TYPED_TEST(heap_test, a_walk_in_parts_shows_only_blocks_although_the_heap_changes) {
-    heap<TypeParam> h{grow_by{64_KiB}};
-    std::mt19937 random{5};
-    std::vector<std::pair<void*, std::size_t>> live;
-    heap_cursor at;
-    std::size_t ends = 0;
-    for (int part = 0; part < 300; ++part) {
-        for (int i = 0; i < 30; ++i) {
-            if (random() % 2 == 0 && live.size() < 1'000) {
-                const std::size_t size = 1 + random() % 300;
-                void* const p = h.allocate(size);
-                std::memset(p, static_cast<int>(random()), size);  // what were headers, too
-                live.emplace_back(p, size);
-            } else if (!live.empty()) {
-                std::swap(live[random() % live.size()], live.back());
-                h.deallocate(live.back().first, live.back().second);
-                live.pop_back();
-            }
-        }
-        std::set<void*> blocks;
-        h.for_each_block([&](const heap_block& b) { blocks.insert(b.payload); });
-        const bool goes_on = h.for_some_blocks(
-            at, 50, [&](const heap_block& b) { EXPECT_EQ(blocks.count(b.payload), 1u); });
-        ends += goes_on ? 0u : 1u;
-    }
-    EXPECT_GT(ends, 5u) << "a walk comes to its end";
-    h.reset();
-}
-
-TYPED_TEST(heap_test, a_walk_in_parts_takes_no_payload_for_a_header) {
-    heap<TypeParam> h{1_MiB};
-    void* small[16];
-    for (void*& p : small) { p = h.allocate(100); }
-    heap_cursor at;
-    EXPECT_TRUE(h.for_some_blocks(at, 10, [](const heap_block&) {}));
-    for (void* const p : small) { h.deallocate(p, 100); }
-    h.trim();
-    auto* const ones = static_cast<std::uint32_t*>(h.allocate(4'000));  // where the walk stands
-    std::fill_n(ones, 1'000, 1u);  // each two of them are a header: of one granule, behind one
-    std::set<void*> blocks;
-    h.for_each_block([&](const heap_block& b) { blocks.insert(b.payload); });
-    h.for_some_blocks(at, 1'000,
-                      [&](const heap_block& b) { EXPECT_EQ(blocks.count(b.payload), 1u); });
-    std::fill_n(ones, 1'000, 2u);  // a sanitizer stops here where the walk poisoned a live block
-    h.deallocate(ones, 4'000);
-}
-
-TYPED_TEST(heap_test, a_walk_in_parts_shows_a_block_that_stays_once_and_comes_to_its_end) {
-    heap<TypeParam> h{grow_by{16_KiB}};
-    std::mt19937 random{1};
-    std::map<void*, int> shown;  // blocks that stay
-    for (int i = 0; i < 300; ++i) {
-        shown[h.allocate(1 + random() % 600)] = 0;
-        h.deallocate(h.allocate(700));
-    }
-    heap_cursor at;
-    int ends = 0;
-    for (int part = 0; part < 200; ++part) {
-        std::vector<std::pair<void*, std::size_t>> young;
-        for (int i = 0; i < 300; ++i) {
-            const std::size_t size = 1 + random() % 3'000;
-            young.emplace_back(h.allocate(size), size);
-        }
-        if (part % 2 == 0) { std::swap(young.front(), young.back()); }
-        const bool goes_on = h.for_some_blocks(at, 100, [&](const heap_block& b) {
-            const auto of = shown.find(b.payload);
-            if (of != shown.end()) { ++of->second; }
-        });
-        for (const auto& [p, size] : young) { h.deallocate(p, size); }
-        if (part % 3 == 0) { h.trim(); }  // regions go
-        if (goes_on) { continue; }
-        ++ends;
-        for (auto& [p, count] : shown) {
-            EXPECT_EQ(count, 1) << "in walk " << ends;
-            count = 0;
-        }
-    }
-    EXPECT_GE(ends, 20);
-    for (const auto& [p, count] : shown) { h.deallocate(p); }
 }
 
 TYPED_TEST(heap_test, freed_memory_is_poisoned) {

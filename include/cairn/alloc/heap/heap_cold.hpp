@@ -543,27 +543,4 @@ void heap<Fit>::for_each_block(Visit visit) const {
     }
 }
 
-template <class Fit>
-template <class Visit>
-bool heap<Fit>::for_some_blocks(heap_cursor& at, std::size_t count, Visit visit) const {
-    for (std::uint32_t i = 0; i < regions_.count(); ++i) {
-        const region_type& r = *region(i);
-        const auto address = reinterpret_cast<std::uintptr_t>(&r);
-        if (address < at.region_) { continue; }
-        // Where the region of the cursor went, the walk goes on with the next one by address.
-        std::uint32_t g = address == at.region_ ? r.first_block_from(at.next_) : 0;
-        for (; g < r.granules(); --count) {
-            if (count == 0) {
-                at = heap_cursor{address, g};
-                return true;
-            }
-            const detail::block_header h = r.map().header(g);
-            visit(shown_block(r, g, h));
-            g += h.size();
-        }
-    }
-    at = {};
-    return false;
-}
-
 }}  // namespace cairn::CAIRN_FLAVOUR

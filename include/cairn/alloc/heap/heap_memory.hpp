@@ -62,18 +62,6 @@ public:
         }
     }
 
-    /// The first block that begins at `from` or behind it; granules(): none does. The search begins
-    /// at the first block, because what was a header once may be payload now. O(blocks before it).
-    [[nodiscard]] std::uint32_t first_block_from(std::uint32_t from) const noexcept {
-        std::uint32_t g = 0;
-        while (g < from && g < granules_) {
-            const std::uint32_t size = every_block().header(g).size();
-            CAIRN_ASSERT(size != 0 && size <= granules_ - g, "blocks end inside the region");
-            g += size;
-        }
-        return g;
-    }
-
     /// Where `address` lies: blocks are numbered by address. Believes no header that leads out of
     /// the region: this is asked when something has been overrun. O(blocks).
     [[nodiscard]] address_place place_of(const void* address) const noexcept;
