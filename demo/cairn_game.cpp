@@ -87,28 +87,13 @@ public:
             if (i < turret_count) { must(turrets_.push_back(e)); }
         }
         for (std::uint32_t i = 0; i < section_count; ++i) { load_section(i); }
-        for (std::uint32_t i = 0; i < 100; ++i) { (void)cairn_game::frame(i); }
+        for (std::uint32_t i = 0; i < 100; ++i) { (void)frame(i); }
     }
     ~cairn_game() override {
         lua_close(scripts_);
         jobs_.end(job_tag_);
     }
 
-    std::uint64_t frame(std::uint32_t number) override {
-        std::uint64_t sum = 0;
-        frames_.swap();  // frees what was allocated two frames ago
-        move_particles();
-        sum += walk();
-        shoot(number);
-        sum += stream(number);
-        sum += tell(number);
-        sum += think(number);
-        look(camera{number});
-        write_labels();
-        for (const auto& part : seen_.particles) { sum += part.size(); }
-        return sum + seen_.enemies.size() + next_particle_ + next_enemy_;
-    }
-    const picture& seen() const override { return seen_; }
     void show_in(cairn::imgui_inspector& inspector) override {
         inspector.add_map("scripts", script_memory_.inner());
     }
@@ -129,7 +114,8 @@ private:
         return h;
     }
 
-    void move_particles() {
+    void begin_frame() override { frames_.swap(); }  // frees what was allocated two frames ago
+    void move_particles() override {
         particles_.for_each([](auto&& p) {
             p.x += p.dx * frame_seconds;
             p.y += p.dy * frame_seconds;
@@ -142,7 +128,7 @@ private:
         }
     }
 
-    std::uint64_t walk() {
+    std::uint64_t walk() override {
         std::uint64_t led = 0;
         for (enemy& e : enemies_.values()) {
             e.now.x += e.now.dx * frame_seconds;
@@ -152,7 +138,7 @@ private:
         return led;
     }
 
-    void shoot(std::uint32_t number) {
+    void shoot(std::uint32_t number) override {
         for (std::uint32_t i = 0; i < turret_count; ++i) {
             if (!enemies_.contains(turrets_[i])) { turrets_[i] = spawn(); }
             if (mixed(number * turret_count + i) % 3 == 0) {
@@ -186,7 +172,7 @@ private:
             }
         }
     }
-    std::uint64_t stream(std::uint32_t number) {
+    std::uint64_t stream(std::uint32_t number) override {
         const std::uint32_t passed = number / section_frames;
         if (number % section_frames == 0) { load_section(passed + section_count); }
         std::uint64_t sum = 0;
@@ -196,7 +182,7 @@ private:
         return sum;
     }
 
-    std::uint64_t tell(std::uint32_t number) {
+    std::uint64_t tell(std::uint32_t number) override {
         if (number % village_frames == 0 || quests_ == nullptr) {
             quests_ = quest_heap_.make<quest>();
             must(quests_ != nullptr);
@@ -215,7 +201,7 @@ private:
         return sum;
     }
 
-    std::uint64_t think(std::uint32_t number) {
+    std::uint64_t think(std::uint32_t number) override {
         lua_getglobal(scripts_, "think");
         lua_pushinteger(scripts_, number);
         lua_call(scripts_, 1, 1);
@@ -224,7 +210,7 @@ private:
         return sum;
     }
 
-    void look(const camera& c) {
+    void look(const camera& c) override {
         jobs_.end(job_tag_);  // the lists of the last frame
         job_tag_ = jobs_.begin("lists of what is in sight");
         auto job = [this, c](unsigned part) {
@@ -247,7 +233,7 @@ private:
         seen_.enemies = list.finish();
     }
 
-    void write_labels() {
+    void write_labels() override {
         cairn::growing_arena& frame = frames_.active();
         const auto labels = frame.make_array<std::string_view>(label_count);
         must(!labels.empty());
@@ -277,8 +263,6 @@ private:
     cairn::frame_arena<2> frames_{256_KiB};
     cairn::tagged_arenas jobs_;
     cairn::tagged_arenas::tag job_tag_;
-    std::uint32_t next_enemy_ = 0, next_particle_ = 0;
-    picture seen_;
     crew crew_;
 
     const cairn::registry::entry listed_[5] = {{"scripts", script_memory_},

@@ -93,15 +93,31 @@ struct picture {
     std::span<const std::string_view> labels;
 };
 
+/// What happens in a frame. Each version says how it is done, and where its memory comes from.
 class game {
 public:
     virtual ~game() = default;
     /// Plays frame `number`. Returns: a sum over all that happened, the same in both versions.
-    virtual std::uint64_t frame(std::uint32_t number) = 0;
-    [[nodiscard]] virtual const picture& seen() const = 0;
+    std::uint64_t frame(std::uint32_t number);
+    [[nodiscard]] const picture& seen() const { return seen_; }
     /// Gives the inspector what it shows beside the registry, and takes that back.
     virtual void show_in(cairn::imgui_inspector&) {}
     virtual void hide_from(cairn::imgui_inspector&) {}
+
+protected:
+    // The steps of a frame, in this order.
+    virtual void begin_frame() {}
+    virtual void move_particles() = 0;
+    virtual std::uint64_t walk() = 0;
+    virtual void shoot(std::uint32_t number) = 0;
+    virtual std::uint64_t stream(std::uint32_t number) = 0;
+    virtual std::uint64_t tell(std::uint32_t number) = 0;
+    virtual std::uint64_t think(std::uint32_t number) = 0;
+    virtual void look(const camera& c) = 0;
+    virtual void write_labels() = 0;
+
+    std::uint32_t next_enemy_ = 0, next_particle_ = 0;
+    picture seen_;
 };
 
 /// Both have 100 frames behind them, until the first particles go out.

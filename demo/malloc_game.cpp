@@ -48,24 +48,9 @@ public:
         for (std::uint32_t i = 0; i < enemy_count; ++i) { spawn(); }
         for (std::uint32_t i = 0; i < turret_count; ++i) { turrets_.push_back(enemies_[i]); }
         for (std::uint32_t i = 0; i < section_count; ++i) { load_section(i); }
-        for (std::uint32_t i = 0; i < 100; ++i) { (void)malloc_game::frame(i); }
+        for (std::uint32_t i = 0; i < 100; ++i) { (void)frame(i); }
     }
     ~malloc_game() override { lua_close(scripts_); }
-
-    std::uint64_t frame(std::uint32_t number) override {
-        std::uint64_t sum = 0;
-        move_particles();
-        sum += walk();
-        shoot(number);
-        sum += stream(number);
-        sum += tell(number);
-        sum += think(number);
-        look(camera{number});
-        write_labels();
-        for (const auto& part : seen_.particles) { sum += part.size(); }
-        return sum + seen_.enemies.size() + next_particle_ + next_enemy_;
-    }
-    const picture& seen() const override { return seen_; }
 
 private:
     std::shared_ptr<enemy> spawn() {
@@ -79,7 +64,7 @@ private:
         return e;
     }
 
-    void move_particles() {
+    void move_particles() override {
         for (particle& p : particles_) {
             p.x += p.dx * frame_seconds;
             p.y += p.dy * frame_seconds;
@@ -92,7 +77,7 @@ private:
         }
     }
 
-    std::uint64_t walk() {
+    std::uint64_t walk() override {
         std::uint64_t led = 0;
         for (const auto& e : enemies_) {
             e->now.x += e->now.dx * frame_seconds;
@@ -102,7 +87,7 @@ private:
         return led;
     }
 
-    void shoot(std::uint32_t number) {
+    void shoot(std::uint32_t number) override {
         for (std::uint32_t i = 0; i < turret_count; ++i) {
             if (turrets_[i].expired()) { turrets_[i] = spawn(); }
             if (mixed(number * turret_count + i) % 3 == 0) {
@@ -132,7 +117,7 @@ private:
         }
         level_.push_back(std::move(loaded));
     }
-    std::uint64_t stream(std::uint32_t number) {
+    std::uint64_t stream(std::uint32_t number) override {
         if (number % section_frames == 0) {
             level_.pop_front();
             load_section(number / section_frames + section_count);
@@ -144,7 +129,7 @@ private:
         return sum;
     }
 
-    std::uint64_t tell(std::uint32_t number) {
+    std::uint64_t tell(std::uint32_t number) override {
         if (number % village_frames == 0 || quests_ == nullptr) {
             quests_ = std::make_shared<quest>();
         }
@@ -158,7 +143,7 @@ private:
         return quests_->next.size() + quests_->next.back()->next.back()->reward;
     }
 
-    std::uint64_t think(std::uint32_t number) {
+    std::uint64_t think(std::uint32_t number) override {
         lua_getglobal(scripts_, "think");
         lua_pushinteger(scripts_, number);
         lua_call(scripts_, 1, 1);
@@ -167,7 +152,7 @@ private:
         return sum;
     }
 
-    void look(const camera& c) {
+    void look(const camera& c) override {
         auto job = [this, c](unsigned part) {
             std::vector<draw_item> list;
             const std::size_t end = part_begin(part + 1, particles_.size());
@@ -189,7 +174,7 @@ private:
         seen_.enemies = enemy_list_;
     }
 
-    void write_labels() {
+    void write_labels() override {
         std::vector<std::string> labels;
         std::vector<std::string_view> views;
         for (std::uint32_t i = 0; i < label_count; ++i) {
@@ -213,8 +198,6 @@ private:
     std::vector<draw_item> enemy_list_;
     std::vector<std::string> label_texts_;
     std::vector<std::string_view> labels_;
-    std::uint32_t next_enemy_ = 0, next_particle_ = 0;
-    picture seen_;
     crew crew_;
 };
 

@@ -1,4 +1,4 @@
-// What both versions of the game share: names and the script.
+// What both versions of the game share: the order of a frame, names and the script.
 #include "game.hpp"
 
 #include <charconv>
@@ -11,6 +11,20 @@ std::size_t write_name(char (&to)[64], const char* what, std::uint32_t number) {
     std::memcpy(to, what, length);
     const auto end = std::to_chars(to + length, to + sizeof to, number);
     return static_cast<std::size_t>(end.ptr - to);
+}
+
+std::uint64_t game::frame(std::uint32_t number) {
+    begin_frame();
+    move_particles();
+    std::uint64_t sum = walk();
+    shoot(number);
+    sum += stream(number);
+    sum += tell(number);
+    sum += think(number);
+    look(camera{number});
+    write_labels();
+    for (const auto& part : seen_.particles) { sum += part.size(); }
+    return sum + seen_.enemies.size() + next_particle_ + next_enemy_;
 }
 
 const char script[] = R"lua(
