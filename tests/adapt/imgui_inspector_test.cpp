@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "adapt/imgui_without_screen.hpp"
+
 using namespace cairn;
 
 namespace {
@@ -21,16 +23,7 @@ struct panel {
     imgui_memory<failing<heap<>>> for_imgui{memory, "interface"};
     std::unique_ptr<imgui_inspector> inspector = std::make_unique<imgui_inspector>();
 
-    panel() {
-        ImGui::CreateContext();
-        ImGuiIO& io = ImGui::GetIO();
-        io.IniFilename = nullptr;
-        io.DisplaySize = {1280, 720};
-        io.DeltaTime = 1.0F / 60;
-        unsigned char* pixels = nullptr;
-        int width = 0, height = 0;
-        io.Fonts->GetTexDataAsRGBA32(&pixels, &width, &height);
-    }
+    panel() { start_imgui_without_screen(); }
     ~panel() { ImGui::DestroyContext(); }
 
     void frame(float milliseconds = 1) {

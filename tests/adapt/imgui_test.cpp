@@ -5,6 +5,7 @@
 #include <cairn/debug/failing.hpp>
 #include <gtest/gtest.h>
 
+#include "adapt/imgui_without_screen.hpp"
 #include "support/death_words.hpp"
 
 using namespace cairn;
@@ -18,16 +19,6 @@ void draw_frames(int count) {
         ImGui::Render();
     }
 }
-void start() {
-    ImGui::CreateContext();
-    ImGuiIO& io = ImGui::GetIO();
-    io.IniFilename = nullptr;
-    io.DisplaySize = {1280, 720};
-    io.DeltaTime = 1.0F / 60;
-    unsigned char* pixels = nullptr;
-    int width = 0, height = 0;
-    io.Fonts->GetTexDataAsRGBA32(&pixels, &width, &height);
-}
 
 }  // namespace
 
@@ -35,7 +26,7 @@ TEST(imgui, allocates_nothing_in_a_thousand_frames_after_the_first_ones) {
     failing<heap<>> memory;
     {
         imgui_memory for_imgui{memory, "interface"};
-        start();
+        start_imgui_without_screen();
         EXPECT_GT(memory.live_size(), 1000u);
         draw_frames(100);
         const std::size_t before = memory.request_count();
@@ -56,10 +47,10 @@ TEST(imgui, asks_whom_it_asked_before_once_the_memory_ends) {
 TEST(imgui_death, names_the_memory_the_size_and_the_limit_of_a_refusal) {
     budget<heap<>> memory{5000};
     imgui_memory for_imgui{memory, "interface"};
-    EXPECT_DEATH(start(), in_this_order({"Dear ImGui asked for ",
-                                         " bytes, which its memory "
-                                         "'interface'",
-                                         "5000", "refused"}));
+    EXPECT_DEATH(start_imgui_without_screen(), in_this_order({"Dear ImGui asked for ",
+                                                              " bytes, which its memory "
+                                                              "'interface'",
+                                                              "5000", "refused"}));
 }
 
 TEST(imgui_death, ends_at_each_of_the_first_refusals) {
@@ -67,6 +58,8 @@ TEST(imgui_death, ends_at_each_of_the_first_refusals) {
         failing<heap<>> memory;
         imgui_memory for_imgui{memory, "interface"};
         memory.refuse_from(n);
-        EXPECT_DEATH((start(), draw_frames(100)), "its memory 'interface' refused") << n;
+        EXPECT_DEATH((start_imgui_without_screen(), draw_frames(100)),
+                     "its memory 'interface' refused")
+            << n;
     }
 }
