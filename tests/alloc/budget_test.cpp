@@ -7,10 +7,10 @@
 #include <cairn/core/sizes.hpp>
 #include <gtest/gtest.h>
 
-#include <random>
 #include <vector>
 
 #include "support/allocator_contract.hpp"
+#include "support/budget_model.hpp"
 #include "support/test_upstream.hpp"
 
 using namespace cairn;
@@ -127,12 +127,7 @@ TEST(budget, counts_what_a_block_grows_and_shrinks_by) {
     alignas(16) std::byte buffer[1024];
     arena a{buffer};
     budget memory{200, a};
-    void* const p = memory.allocate(100);
-    EXPECT_FALSE(memory.try_resize(p, 100, 201));
-    EXPECT_TRUE(memory.try_resize(p, 100, 200));
-    EXPECT_EQ(memory.live_size(), 200u);
-    EXPECT_TRUE(memory.try_resize(p, 200, 50));
-    EXPECT_EQ(memory.live_size(), 50u);
+    check_that_growth_is_counted(memory);
     EXPECT_EQ(memory.peak_size(), 200u);
 }
 
@@ -162,29 +157,9 @@ TEST(budget, budgets_stand_on_budgets_and_under_containers) {
 }
 
 TEST(budget, its_count_is_that_of_a_model_over_many_operations) {
-    std::mt19937 random{3};
     test_upstream heap;
     budget memory{10'000, heap};
-    std::vector<std::pair<void*, std::size_t>> live;
-    std::size_t size_now = 0;
-    for (int op = 0; op < 100'000; ++op) {
-        if (random() % 2 == 0 || live.empty()) {
-            const std::size_t size = random() % 500;
-            void* const p = memory.allocate(size);
-            ASSERT_EQ(p != nullptr, size_now + size <= 10'000);
-            if (p != nullptr) {
-                live.emplace_back(p, size);
-                size_now += size;
-            }
-        } else {
-            std::swap(live[random() % live.size()], live.back());
-            memory.deallocate(live.back().first, live.back().second);
-            size_now -= live.back().second;
-            live.pop_back();
-        }
-        ASSERT_EQ(memory.live_size(), size_now);
-    }
-    for (auto [p, size] : live) { memory.deallocate(p, size); }
+    check_budget_against_model(memory, 100'000, [](std::size_t size) { return size; });
 }
 
 }  // namespace

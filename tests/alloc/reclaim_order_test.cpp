@@ -32,13 +32,21 @@ struct source {
     }
 };
 
-TEST(reclaim_order, steps_are_asked_by_priority_until_the_request_fits) {
+/// A budget of `limit` bytes, and three sources of it.
+struct three_sources {
+    explicit three_sources(std::size_t limit) : memory{limit, heap} {}
+
     test_upstream heap;
-    budget memory{100, heap};
-    std::string asked;
-    source trim{memory, asked, 't'};
-    source compact{memory, asked, 'c'};
-    source drop{memory, asked, 'd'};
+    budget<test_upstream&> memory;
+    std::string asked;  // the names of those that were asked, in order
+    source a{memory, asked, 'a'};
+    source b{memory, asked, 'b'};
+    source c{memory, asked, 'c'};
+};
+
+TEST(reclaim_order, steps_are_asked_by_priority_until_the_request_fits) {
+    three_sources s{100};
+    auto& [heap, memory, asked, trim, compact, drop] = s;
     trim.take(1);
     compact.take(2);
     drop.take(7);
@@ -49,14 +57,14 @@ TEST(reclaim_order, steps_are_asked_by_priority_until_the_request_fits) {
     memory.set_handler(&reclaim_order::ask, &order);
 
     void* const p = memory.allocate(10);
-    EXPECT_EQ(asked, "t") << "the cheapest step was enough";
+    EXPECT_EQ(asked, "a") << "the cheapest step was enough";
     asked.clear();
     void* const q = memory.allocate(30);
-    EXPECT_EQ(asked, "tctctcd") << "each time from the first step on";
+    EXPECT_EQ(asked, "abababc") << "each time from the first step on";
     asked.clear();
     void* const r = memory.allocate(70);
     EXPECT_EQ(r, nullptr);
-    EXPECT_EQ(asked, "tcdtcdtcdtcdtcdtcdtcd") << "six that free something, and one round in vain";
+    EXPECT_EQ(asked, "abcabcabcabcabcabcabc") << "six that free something, and one round in vain";
     EXPECT_EQ(memory.refused_count(), 1u);
     memory.deallocate(p, 10);
     memory.deallocate(q, 30);
@@ -64,12 +72,8 @@ TEST(reclaim_order, steps_are_asked_by_priority_until_the_request_fits) {
 }
 
 TEST(reclaim_order, equal_steps_are_asked_in_the_order_of_construction_while_they_exist) {
-    test_upstream heap;
-    budget memory{10, heap};
-    std::string asked;
-    source a{memory, asked, 'a'};
-    source b{memory, asked, 'b'};
-    source c{memory, asked, 'c'};
+    three_sources s{10};
+    auto& [heap, memory, asked, a, b, c] = s;
     reclaim_order order;
     memory.set_handler(&reclaim_order::ask, &order);
     void* const p = memory.allocate(10);

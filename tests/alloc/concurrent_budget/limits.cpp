@@ -6,11 +6,10 @@
 #include <cairn/core/sizes.hpp>
 #include <gtest/gtest.h>
 
-#include <random>
-#include <utility>
 #include <vector>
 
 #include "support/allocator_contract.hpp"
+#include "support/budget_model.hpp"
 #include "support/test_upstream.hpp"
 
 using namespace cairn;
@@ -134,12 +133,7 @@ TEST(concurrent_budget, counts_what_a_block_grows_by_and_what_comes_from_elsewhe
     alignas(16) std::byte buffer[1024];
     arena a{buffer};
     concurrent_budget memory{200, a};
-    void* const p = memory.allocate(100);
-    EXPECT_FALSE(memory.try_resize(p, 100, 201));
-    EXPECT_TRUE(memory.try_resize(p, 100, 200));
-    EXPECT_EQ(memory.live_size(), 200u);
-    EXPECT_TRUE(memory.try_resize(p, 200, 50));
-    EXPECT_EQ(memory.live_size(), 50u);
+    check_that_growth_is_counted(memory);
     EXPECT_FALSE(memory.try_charge(151));
     EXPECT_TRUE(memory.try_charge(150));
     EXPECT_EQ(memory.live_size(), 200u);
@@ -211,37 +205,13 @@ TEST(concurrent_budget, a_limit_below_what_is_live_waits_until_enough_is_back) {
     memory.deallocate(q, 50'000);
 }
 
-template <class B, class Counted>
-void check_against_model(B& memory, Counted counted) {
-    std::mt19937 random{3};
-    std::vector<std::pair<void*, std::size_t>> live;
-    std::size_t size_now = 0;
-    for (int op = 0; op < 20'000; ++op) {
-        if (random() % 2 == 0 || live.empty()) {
-            const std::size_t size = random() % 500;
-            void* const p = memory.allocate(size);
-            ASSERT_EQ(p != nullptr, size_now + counted(size) <= memory.limit_size());
-            if (p != nullptr) {
-                live.emplace_back(p, size);
-                size_now += counted(size);
-            }
-        } else {
-            std::swap(live[random() % live.size()], live.back());
-            memory.deallocate(live.back().first, live.back().second);
-            size_now -= counted(live.back().second);
-            live.pop_back();
-        }
-        ASSERT_EQ(memory.live_size(), size_now);
-    }
-    for (auto [p, size] : live) { memory.deallocate(p, size); }
-}
-
 TEST(concurrent_budget, its_count_is_that_of_a_model_over_many_operations) {
     test_upstream heap;
     concurrent_budget over_upstream{10'000, heap};
-    check_against_model(over_upstream, [](std::size_t size) { return size; });
+    check_budget_against_model(over_upstream, 20'000, [](std::size_t size) { return size; });
     heap_budget own{10'000};
-    check_against_model(own, [&own](std::size_t size) { return own.good_size(size); });
+    check_budget_against_model(own, 20'000,
+                               [&own](std::size_t size) { return own.good_size(size); });
 }
 
 }  // namespace
