@@ -16,6 +16,8 @@
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 
+/// The members of concurrent_budget and those of the heap inside, with the same Requires, Returns
+/// and threads. Not movable.
 template <>
 class concurrent_budget<concurrent_heap> {
 public:

@@ -4,9 +4,9 @@
 //          32 KiB and 64 blocks, while no more waits in all classes than lives, or than 128 KiB and
 //          half of the heap, or than 1/32 of a heap that cannot grow. A class learns that its
 //          share has changed when it is full.
-// Looks:   a free compares two numbers and writes them down. The rules are read again when they
-//          are used up: for 16 to 1,024 blocks at a time. So the limits hold to 16 blocks, and what
-//          is in use is known to 1/64.
+// Looks:   a free compares its block with the room of its class and with the room of all, and
+//          subtracts it from both. The rules are read when one of the two is used up, for 16 to
+//          1,024 blocks: so the limits hold to 16 blocks, and "in use" is known to 1/64.
 // Surplus: blocks beyond the shares: at most 2,048; in a heap that grows 8,192, and 131,072 where
 //          bursts repeat. More may join while
 //
