@@ -348,27 +348,106 @@ void freed_twice() {
     free(same);
 }
 
+/// Takes blocks of `size` bytes until malloc refuses, and frees them. Returns: their bytes.
+size_t fill_and_free(size_t size) {
+    void* first = nullptr;
+    size_t count = 0;
+    errno = 0;
+    for (void* p = taken(size); p != nullptr; p = taken(size)) {
+        *static_cast<void**>(p) = first;
+        first = p;
+        ++count;
+    }
+    EXPECT(errno == ENOMEM);
+    while (first != nullptr) {
+        void* const next = *static_cast<void**>(first);
+        free(first);
+        first = next;
+    }
+    malloc_trim(0);
+    return count * size;
+}
+
 // Address space for 200 MiB more, of which a part goes to what the C library maps.
 void little_address_space() {
     const rlimit limit{300u << 20, 300u << 20};
     EXPECT(setrlimit(RLIMIT_AS, &limit) == 0);
     for (const size_t size : {size_t{1000}, size_t{100'000}, size_t{10'000'000}}) {
-        void* first = nullptr;
-        size_t count = 0;
-        for (void* p = taken(size); p != nullptr; p = taken(size)) {
-            *static_cast<void**>(p) = first;
-            first = p;
-            ++count;
-        }
-        EXPECT(errno == ENOMEM && count * size > 150u << 20);
-        while (first != nullptr) {
-            void* const next = *static_cast<void**>(first);
-            free(first);
-            first = next;
-        }
-        malloc_trim(0);
+        EXPECT(fill_and_free(size) > 150u << 20);
     }
     std::thread{[] { free(taken(10)); }}.join();
+}
+
+bool is_refused(size_t size) {
+    constexpr int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+    void* const p = mmap(nullptr, size, PROT_READ | PROT_WRITE, flags, -1, 0);
+    return p == MAP_FAILED || munmap(p, size) != 0;
+}
+
+// Without overcommit (vm.overcommit_memory=2) a mapping counts with all its writable pages, touched
+// or not. RLIMIT_DATA counts the same pages of one process.
+void counted_memory() {
+    const rlimit limit{100u << 20, 100u << 20};
+    EXPECT(setrlimit(RLIMIT_DATA, &limit) == 0);
+    if (!is_refused(200u << 20)) {
+        printf("skipped: this system does not count mappings by RLIMIT_DATA\n");
+        return;
+    }
+    auto* const kept = static_cast<char*>(taken(6'000'000));
+    memset(kept, 7, 6'000'000);
+    for (int round = 0; round < 2; ++round) {
+        for (const size_t size : {size_t{1000}, size_t{30'000}, size_t{100'000}}) {
+            EXPECT(fill_and_free(size) > 60u << 20);
+        }
+        EXPECT(fill_and_free(8'000'000) > 60u << 20);
+    }
+    errno = 0;
+    EXPECT(taken(200u << 20) == nullptr && errno == ENOMEM);
+    errno = 0;
+    EXPECT(hidden(realloc(kept, 200u << 20)) == nullptr && errno == ENOMEM);
+    EXPECT(kept[0] == 7 && kept[5'999'999] == 7);
+    free(kept);
+    std::thread{[] { free(taken(10)); }}.join();
+}
+
+// No mapping at all is given any more: what malloc has serves until it is used up.
+void refused_mappings() {
+    std::atomic<int> step{0};
+    std::thread late{[&] {
+        while (step == 0) { std::this_thread::yield(); }
+        void* const p = taken(500);  // no memory for a cache of this thread
+        EXPECT(p != nullptr);
+        free(p);
+        step = 2;
+    }};
+    free(taken(1000));
+    const rlimit limit{0, 0};
+    EXPECT(setrlimit(RLIMIT_AS, &limit) == 0);
+    step = 1;
+    late.join();
+    EXPECT(fill_and_free(1000) > 100'000);
+    EXPECT(fill_and_free(20'000) > 100'000);
+    EXPECT(fill_and_free(1000) > 100'000);
+    EXPECT(taken(5'000'000) == nullptr && errno == ENOMEM);
+    EXPECT(operator new(5'000'000, std::nothrow) == nullptr);
+}
+
+// 16 times 20 MiB, of other sizes each time: free memory serves other sizes, or the cgroup of 40 MiB
+// in which traps_test.py runs this ends the process. Untouched pages count for nothing there.
+void memory_of_a_cgroup() {
+    void* const untouched = taken(size_t{1} << 30);
+    EXPECT(untouched != nullptr);
+    std::vector<void*> blocks;
+    for (size_t round = 0; round < 16; ++round) {
+        const size_t size = size_t{48} << round;
+        for (size_t all = 0; all < 20u << 20; all += size) {
+            blocks.push_back(memset(taken(size), 1, size));
+        }
+        for (void* p : blocks) { free(p); }
+        blocks.clear();
+        blocks.shrink_to_fit();
+    }
+    free(untouched);
 }
 
 void locked_memory() {
@@ -497,6 +576,9 @@ const named_case cases[] = {
     CASE(foreign_pointers),
     CASE(freed_twice),
     CASE(little_address_space),
+    CASE(counted_memory),
+    CASE(refused_mappings),
+    CASE(memory_of_a_cgroup),
     CASE(locked_memory),
     CASE(trim_returns_pages),
     CASE(trims_itself),
