@@ -1,7 +1,7 @@
 // cairn/alloc/fit.hpp - a fit: the part of a heap that chooses the free block for a
 // request.
 //
-//      heap<my_fit>     regions, headers, merging, checks     written once, heap.hpp and region.hpp
+//      heap<my_fit>     regions, headers, merging, checks     written once, heap.hpp and heap/
 //           |
 //      my_fit           how large a block of a request is     constants and static functions
 //           |
@@ -13,9 +13,8 @@
 // Parts for an index, in the folder inside/:
 //      heap_block.hpp            the header before each block, the links inside a free one, and
 //                                how a heap ends that finds its own words changed
-//      free_lists.hpp            a doubly linked list for each class; a two_level_bitmap of those
-//                                that are not empty
-//      size_class.hpp            classes of sizes: 16 to an octave
+//      free_lists.hpp            classes of sizes, 16 to an octave; a doubly linked list for each;
+//                                a bitmap of the lists that have a block
 //
 // Trust: an index lies in front of the blocks and is believed. What it keeps in free blocks (links)
 //        may have been written over: it is looked at before it is followed, see free_lists.hpp.
@@ -119,7 +118,7 @@ concept has_size_classes = requires(std::uint32_t n) {
     { F::small_max } -> std::convertible_to<std::uint32_t>;     // granules; larger ones never wait
 };
 
-/// Freed blocks wait before they merge (deferred.hpp): that needs classes.
+/// Freed blocks wait before they merge (heap/waiting_blocks.hpp): that needs classes.
 template <class F>
 concept defers = has_size_classes<F> && F::deferred_max != 0 && requires {
     // The blocks that wait in one class are at most one part in this many of the heap.

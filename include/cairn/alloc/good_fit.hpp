@@ -30,7 +30,6 @@
 
 #include <cairn/alloc/fit.hpp>
 #include <cairn/alloc/inside/free_lists.hpp>
-#include <cairn/alloc/inside/size_class.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 
@@ -39,7 +38,7 @@ namespace detail {
 /// `DeferredMax`: how many freed blocks of one class may always wait unmerged, an even number (0:
 /// all merge at once). They may withhold one part in `DeferredShare` of the live bytes, but always
 /// 8 KiB, and no more than `DeferredSize` bytes. More may wait while the heap is smaller than it
-/// has been: see heap/waiting_rules.hpp.
+/// has been: see heap/waiting_blocks.hpp.
 template <unsigned MantissaBits, std::uint32_t DeferredMax, std::uint32_t DeferredShare = 64,
           std::uint32_t DeferredSize = 32 * 1024>
 struct basic_good_fit {

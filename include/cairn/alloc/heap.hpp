@@ -21,7 +21,7 @@
 // Look elsewhere for: one size (pool.hpp), one lifetime (arena.hpp), many threads (locked.hpp
 //             around this), memory the CPU does not touch (offset_heap.hpp).
 //
-// Invariant: see heap/region.hpp: blocks without gaps, never two free neighbours, the index exact.
+// Invariant: see heap/regions.hpp: blocks without gaps, never two free neighbours, the index exact.
 // Cost:      each fit's header says. Bounds are step counts, asserted by the tests after every
 //            operation (step_counter.hpp). Growing calls upstream; giving it an exhausted
 //            upstream, or no upstream, forbids that. A pair of good_fit that waits is 40
@@ -40,8 +40,7 @@
 
 #include <cairn/alloc/fit.hpp>
 #include <cairn/alloc/good_fit.hpp>
-#include <cairn/alloc/heap/heap_memory.hpp>
-#include <cairn/alloc/heap/region.hpp>
+#include <cairn/alloc/heap/regions.hpp>
 #include <cairn/alloc/heap/waiting_blocks.hpp>
 #include <cairn/core/alignment.hpp>
 #include <cairn/core/allocator_ref.hpp>
@@ -60,7 +59,7 @@ namespace cairn { inline namespace CAIRN_FLAVOUR {
 /// 48th on a half: 64 of them hold 200 GiB. A region that becomes empty goes back after 4,000
 /// operations of the core in which no request used it, so that a burst that repeats keeps its
 /// memory; the first one stays until trim(). With good_fit a block that waits unmerged
-/// (heap/waiting_rules.hpp) holds its region until it merges: trim() gives all of it back at once.
+/// (heap/waiting_blocks.hpp) holds its region until it merges: trim() gives all of it back at once.
 struct grow_by {
     std::size_t block_size;
 };

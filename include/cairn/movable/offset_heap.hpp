@@ -27,7 +27,6 @@
 #include <cstdint>
 
 #include <cairn/alloc/inside/free_lists.hpp>
-#include <cairn/alloc/inside/size_class.hpp>
 #include <cairn/core/allocator_ref.hpp>
 #include <cairn/core/assert.hpp>
 #include <cairn/core/inside/begin_anew.hpp>

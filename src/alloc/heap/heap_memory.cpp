@@ -1,11 +1,10 @@
-// Cold half of cairn/alloc/heap/heap_memory.hpp: regions, and reports about them.
+// Cold half of cairn/alloc/heap/regions.hpp: regions, and reports about them.
 //
 // What is kept beside the regions, and must go with them: home_ points into the set,
 // recent_ is a copy of where one of them lies, and Valgrind's number stands in its entry. So
 // give_back() forgets recent_ whatever it is, and its callers mend home_.
-#include <cairn/alloc/heap/heap_memory.hpp>
-
-#include <cairn/alloc/heap/waiting_rules.hpp>
+#include <cairn/alloc/heap/regions.hpp>
+#include <cairn/alloc/heap/waiting_blocks.hpp>
 
 #include <cairn/core/alignment.hpp>
 

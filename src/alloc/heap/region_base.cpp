@@ -1,4 +1,4 @@
-// Cold half of cairn/alloc/heap/region.hpp: what headers say of one another.
+// Cold half of cairn/alloc/heap/regions.hpp: what headers say of one another.
 //
 //      [ h  size 3, prev 2 ]......[ h  size 4, prev 3, free ]..........[ h  size 2, prev 4 ]
 //        g                          g + 3                                g + 7
@@ -8,7 +8,7 @@
 // A write past a block breaks the header behind it. Each size stands twice, eight bytes in
 // front of a block and behind its last byte, so the two no longer agree. The last header of a
 // region, at granules_, has size 0 and is in use: no block is ever merged with it.
-#include <cairn/alloc/heap/heap_memory.hpp>
+#include <cairn/alloc/heap/regions.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 namespace {

@@ -1,4 +1,4 @@
-// Sentences of cairn/alloc/heap/waiting_rules.hpp about the steps of a heap that grows.
+// Sentences of cairn/alloc/heap/waiting_blocks.hpp about the steps of a heap that grows.
 #include <cairn/alloc/good_fit.hpp>
 #include <cairn/alloc/heap.hpp>
 #include <gtest/gtest.h>

@@ -5,7 +5,7 @@
 //                  |       |
 //                 [ ]     [ ]          the header says `deferred`: neighbours do not merge with it
 //                  |
-//                 [ ]                  as many as waiting_rules.hpp says, then frees go to the core
+//                 [ ]                  as many as the rules below say, then frees go to the core
 //
 // Programs free and allocate the same few sizes over and over. To merge a block with its neighbours
 // and cut it out again costs five cache misses. So freed blocks of each class wait here, whole.
@@ -16,12 +16,374 @@
 #include <new>
 
 #include <cairn/alloc/fit.hpp>
-#include <cairn/alloc/heap/waiting_rules.hpp>
+#include <cairn/alloc/inside/heap_block.hpp>
 #include <cairn/core/inside/compiler.hpp>
 #include <cairn/core/poison.hpp>
 #include <cairn/os/inside/process_secret.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
+
+// ---------------------------------------------------------------------------- how many may wait
+
+// Share:   what a class may always keep waiting: 1/64 of the live bytes, at least 8 KiB, at most
+//          32 KiB and 64 blocks, while no more waits in all classes than lives, or than 128 KiB and
+//          half of the heap, or than 1/32 of a heap that cannot grow. A class learns that its
+//          share has changed when it is full.
+// Looks:   a free compares its block with the room of its class and with the room of all, and
+//          subtracts it from both. The rules are read when one of the two is used up, for 16 to
+//          1,024 blocks: so the limits hold to 16 blocks, and "in use" is known to 1/64.
+// Surplus: blocks beyond the shares: at most 2,048; in a heap that grows 8,192, and 131,072 where
+//          bursts repeat. More may join while
+//
+//            in use + waiting <= most          in granules; the heap does not grow by it
+//
+//            most: the largest "in use", at most 7/8 of a heap that cannot grow. A heap that grows
+//                  forgets it after 4,096 operations in which twice as many granules came or went.
+// Repeats: a burst repeats where the use falls below half of the most and comes back to 7/8 of it,
+//          until the heap forgets a "most" that it has not come near again: here after 16,384
+//          operations in which 1/32 of it came or went.
+//
+//            in use    .-.      .-.      .-.
+//                     /   |    /   |    /   |
+//                    /    |___/    |___/    |____________________
+//                         merges   waits    waits     forgotten: merges
+//
+// When waiting blocks merge:
+//   in use + waiting > most + most / 64      each request that reaches the core merges one block
+//                                            of the surplus
+//   a heap of several regions uses less      each free that reaches the core merges one block,
+//   than a quarter of them                   and up to eight while more waits than lives, so that
+//                                            regions become empty; no surplus joins, and a share
+//                                            is 2 KiB, so that frees reach the core
+//   the core refuses a request and the       all blocks merge: the last resort. At most
+//   heap cannot grow                         deferred_blocks_max() of them wait. Until upstream
+//                                            gives a region again, the surplus is 2,048 blocks
+//
+// Growth:  a region more is at least what grow_by says, and 1/8 of what the heap holds; from the
+//          32nd region on 1/4, from the 48th on 1/2, so that 64 regions reach 200 GiB. Growing
+//          merges nothing. An empty region goes back to upstream after 4,000 operations of the core
+//          in which no request used it.
+
+struct deferred_bin {
+    std::uint64_t head = 0;      // offset of the newest block's payload, encoded like the links
+    std::int32_t room = 0;       // granules left of the share; below 0: so many wait beyond it
+    std::uint16_t share = 0;     // granules: the share of the class when it was looked at last
+    std::uint16_t granules = 0;  // of each block of this class
+
+    /// Granules that wait here.
+    [[nodiscard]] std::uint32_t held() const noexcept {
+        return static_cast<std::uint32_t>(share - room);
+    }
+};
+
+static_assert(sizeof(deferred_bin) == 16, "four bins are one cache line");
+
+/// First half of the header of a block of `granules` that waits.
+[[nodiscard]] constexpr std::uint32_t waiting_word(std::uint32_t granules) noexcept {
+    return granules | block_header::deferred_bit;
+}
+
+/// Bytes that the next region of a heap should have, which has `region_count` of them with `held`
+/// bytes and takes `block_size` at least.
+[[nodiscard]] constexpr std::size_t next_region_size(std::size_t block_size, std::size_t held,
+                                                     std::uint32_t region_count) noexcept {
+    constexpr std::size_t size_max = std::size_t{granule_count_max} * granule_size;
+    const std::size_t step = held / (region_count < 32 ? 8 : region_count < 48 ? 4 : 2);
+    const std::size_t size = block_size > step ? block_size : step;
+    return size < size_max ? size : size_max;
+}
+
+/// Operations of the core after which an empty region goes back when no request has used it.
+inline constexpr std::uint64_t empty_region_delay = 4'000;
+
+/// Blocks that may wait beyond the shares: in a heap that cannot grow, in one that grows, and in
+/// one that grows and whose bursts repeat.
+inline constexpr std::uint32_t surplus_of_fixed = 2048;
+inline constexpr std::uint32_t surplus_of_growing = 8192;
+inline constexpr std::uint32_t surplus_of_repeating = 131'072;
+
+/// How many blocks may wait in all: what the last resort may have to merge.
+template <class Fit>
+[[nodiscard]] constexpr std::uint32_t deferred_blocks_max(bool grows) noexcept {
+    std::uint32_t total = grows ? surplus_of_repeating : surplus_of_fixed;
+    constexpr std::uint32_t share = Fit::deferred_size_max / granule_size;
+    for (std::uint32_t c = 0; Fit::size_of_class(c) <= Fit::small_max; ++c) {
+        const std::uint32_t fits = share / Fit::size_of_class(c) + 1;
+        total += fits < Fit::deferred_max ? fits : Fit::deferred_max;
+    }
+    return total;
+}
+
+/// Counts waiting blocks, and says whether more may.
+template <class Fit>
+class waiting_books {
+    static constexpr std::uint32_t share_min = 8192 / granule_size;
+    static constexpr std::uint32_t share_max = Fit::deferred_size_max / granule_size;
+    static constexpr std::size_t floor_max = 128 * 1024 / granule_size;
+    static_assert(share_max <= UINT16_MAX, "a bin keeps its share in 16 bits");
+    static_assert(Fit::small_max <= UINT16_MAX, "a bin keeps the size of its blocks in 16 bits");
+
+public:
+    /// One more block of `bin`, whose blocks have `granules`, waits, if the last look allows it.
+    /// Returns: false where joined_after_a_look() decides; nothing has changed then.
+    [[nodiscard, CAIRN_FORCE_INLINE]] inline bool joined(deferred_bin& bin,
+                                                         std::uint32_t granules) noexcept {
+        const std::int32_t room = bin.room;
+        const std::uint64_t ahead = ahead_;
+        const std::uint64_t one = waiting_word(granules);
+        if (room <= room_end_ || ahead < one) [[unlikely]] { return false; }
+        bin.room = room - static_cast<std::int32_t>(granules);
+        ahead_ = ahead - one;
+        return true;
+    }
+    /// The same after a look, for a block that joined() refused.
+    [[nodiscard]] bool joined_after_a_look(deferred_bin& bin) noexcept {
+        const std::uint64_t one = waiting_word(bin.granules);
+        if (ahead_ < one) {
+            // A heap that cannot grow watches no bursts.
+            const bool many = blocks_of(joined() - joined_seen_) >= 32;
+            grows_&& many ? decide() : look();
+        } else if (room_end_ == 0 && allows_surplus()) {
+            look();
+        }
+        set_share(bin);
+        if (ahead_ < one || bin.room <= room_end_) { return false; }
+        ahead_ -= one;
+        bin.room -= bin.granules;
+        return true;
+    }
+    /// One block of `bin` waits no longer.
+    [[CAIRN_FORCE_INLINE]] inline void left(deferred_bin& bin, std::uint32_t granules) noexcept {
+        bin.room += static_cast<std::int32_t>(granules);
+        left_ += waiting_word(granules);
+    }
+    /// `bin` learns the share of its class.
+    void set_share(deferred_bin& bin) const noexcept {
+        const std::uint32_t cap = bin.granules * Fit::deferred_max;
+        const std::uint32_t share = share_ < cap ? share_ : cap;
+        bin.room += static_cast<std::int32_t>(share) - bin.share;
+        bin.share = static_cast<std::uint16_t>(share);
+    }
+
+    /// The core gave `granules` away.
+    /// Returns: true when the heap is larger than it has been by 1/64: a block should merge.
+    [[nodiscard]] bool took(std::size_t granules) noexcept {
+        taken_ += granules;
+        moved_ += granules;
+        ++operations_;
+        if (taken_ <= most_) [[likely]] { return false; }
+        const std::size_t live = taken_ - waiting();
+        if (live > most_) { most_ = live < roof_ ? live : roof_; }
+        return taken_ > most_ + most_ / 64 && has_surplus && count() != 0;
+    }
+    /// The core got `granules` back.
+    void gave_back(std::size_t granules) noexcept {
+        taken_ -= granules;
+        moved_ += granules;
+        ++operations_;
+    }
+    /// A block of the core became larger by so many granules; below 0: smaller.
+    void resized(std::ptrdiff_t granules) noexcept {
+        taken_ += static_cast<std::size_t>(granules);
+        moved_ += static_cast<std::size_t>(granules < 0 ? -granules : granules);
+        ++operations_;
+    }
+    /// Decides anew where 1/64 of what is taken came or went, or after 32 operations of the core.
+    void settle() noexcept {
+        const std::size_t changed = taken_ - taken_seen_ + step_;
+        if (changed > 2 * step_ || operations_ >= operations_due_) [[unlikely]] { decide(); }
+    }
+
+    /// The heap has several regions and needs less than a quarter of them; where bursts repeat, the
+    /// next one counts as needed.
+    [[nodiscard]] bool is_sparse() const noexcept {
+        return several_ && (repeats_ ? most_ : taken_) < capacity_ / 4;
+    }
+
+    /// A heap of several regions would rather give one back than have much wait in it.
+    [[nodiscard]] bool wants_to_shrink() const noexcept {
+        return is_sparse() && waiting() > taken_ - waiting();
+    }
+
+    /// The heap has this many granules now, in several regions or in one.
+    void set_capacity(std::size_t granules, bool several) noexcept {
+        capacity_ = granules;
+        several_ = several;
+        roof_ = grows_ ? SIZE_MAX : granules - granules / 8;
+        decide();
+    }
+    /// Whether upstream gave memory when it was asked last.
+    void set_growing(bool grows) noexcept {
+        refused_ = !grows;
+        decide();
+    }
+    /// These granules are not in the core, of them `held` in `blocks` blocks wait. What was most is
+    /// forgotten.
+    void start(std::size_t taken, std::size_t held, std::size_t blocks, bool grows) noexcept {
+        taken_ = taken;
+        joined_end_ = joined_seen_ = held + blocks * block_header::deferred_bit;
+        ahead_ = 0;
+        left_ = left_seen_ = 0;
+        grows_ = grows;
+        roof_ = grows ? SIZE_MAX : capacity_ - capacity_ / 8;
+        refused_ = dipped_ = repeats_ = false;
+        most_ = peak_ = 0;
+        decide();
+    }
+    /// Blocks that wait.
+    [[nodiscard]] std::size_t count() const noexcept { return blocks_of(joined() - left_); }
+    [[nodiscard]] std::size_t taken() const noexcept { return taken_; }
+    /// Granules that wait.
+    [[nodiscard]] std::size_t waiting() const noexcept {
+        return (joined() - left_) % block_header::deferred_bit;
+    }
+
+    std::uint32_t cursor = 0;  // the bin from which blocks to merge are looked for
+    /// False: all classes have been looked at since the last surplus, and none has one.
+    bool has_surplus = false;
+
+private:
+    [[nodiscard]] static constexpr std::size_t blocks_of(std::size_t sum) noexcept {
+        return sum / block_header::deferred_bit;
+    }
+
+    [[nodiscard]] std::size_t joined() const noexcept { return joined_end_ - ahead_; }
+    [[nodiscard]] std::size_t surplus_max() const noexcept {
+        return !grows_ || refused_ ? surplus_of_fixed
+               : repeats_          ? surplus_of_repeating
+                                   : surplus_of_growing;
+    }
+    /// Blocks may wait beyond their shares.
+    [[nodiscard]] bool allows_surplus() const noexcept {
+        // The next decide() may find the burst smaller than it was by what joined until then.
+        const std::size_t slack = repeats_ ? most_ / 16 : 0;
+        return taken_ <= most_ + slack && count() < surplus_max() && !is_sparse();
+    }
+
+    /// Reads what is in use, and writes down what follows from it.
+    void decide() noexcept {
+        const std::size_t held = waiting();
+        const std::size_t live = taken_ - held;
+        const std::size_t share = live / Fit::deferred_share;
+        share_ = is_sparse()         ? share_min / 4
+                 : share < share_min ? share_min
+                 : share < share_max ? static_cast<std::uint32_t>(share)
+                                     : share_max;
+        all_max_ = taken_ / 2 > all_min() ? taken_ / 2 : all_min();
+        peak_ = live > peak_ ? live : peak_;
+        const std::size_t most = most_ > peak_ ? most_ : peak_;
+        most_ = most < roof_ ? most : roof_;
+        if (grows_) {
+            watch_bursts(live);
+            forget(live);
+        }
+        taken_seen_ = taken_;
+        step_ = taken_ / 64 + 64;
+        operations_due_ = operations_ + 32;
+        look();
+    }
+
+    /// Granules that may wait in all classes however little lives.
+    [[nodiscard]] std::size_t all_min() const noexcept {
+        if (is_sparse()) { return 0; }
+        const std::size_t least = grows_ ? 0 : capacity_ / 32;
+        const std::size_t half = capacity_ / 2;
+        const std::size_t floor = half < floor_max ? half : floor_max;
+        return floor > least ? floor : least;
+    }
+
+    /// A burst repeats where the use falls below half of the most and comes back to 7/8 of it.
+    void watch_bursts(std::size_t live) noexcept {
+        if (live < most_ / 2) {
+            dipped_ = true;
+        } else if (dipped_ && live >= most_ - most_ / 8) {
+            dipped_ = false;
+            repeats_ = true;
+        }
+    }
+
+    /// Forgets what was most in use. A pair of a request and a free is an operation, in the core or
+    /// not; a burst that only joins is none.
+    void forget(std::size_t live) noexcept {
+        const std::size_t joins = joined() - joined_seen_;
+        const std::size_t leaves = left_ - left_seen_;
+        const std::size_t pairs = joins < leaves ? joins : leaves;
+        operations_ += blocks_of(pairs);
+        moved_ += pairs % block_header::deferred_bit;
+        joined_seen_ = joined();
+        left_seen_ = left_;
+        // A first burst moves through the core twice until it repeats.
+        const bool early = repeats_ ? operations_ < 16'384 || moved_ < most_ / 32
+                                    : operations_ < 4096 || moved_ < 2 * most_;
+        if (early) { return; }
+        moved_ = 0;
+        operations_ = 0;
+        if (peak_ < most_ - most_ / 8) { repeats_ = dipped_ = false; }
+        most_ = peak_;
+        peak_ = live;
+    }
+
+    /// How many blocks may join until the next look, and whether beyond their shares.
+    void look() noexcept {
+        joined_end_ = joined();
+        ahead_ = 0;
+        const std::size_t blocks = count();
+        const std::size_t held = waiting();
+        // Looks cost time: a small heap has little to decide.
+        std::size_t ahead = taken_ <= floor_max ? 1024 : blocks / 64 < 32 ? 32 : blocks / 64;
+        std::size_t room = 0;
+        if (allows_surplus()) {
+            room_end_ = INT32_MIN;
+            has_surplus = true;
+            room = surplus_max() - blocks;
+        } else {
+            room_end_ = 0;
+            if (held >= all_max_) { return; }
+            room = (all_max_ - held) / 64;  // blocks of 1 KiB
+            room = is_sparse() ? 1 : room < 16 ? 16 : room;
+        }
+        ahead = ahead < room ? ahead : room;
+        ahead_ = ahead * block_header::deferred_bit + Fit::small_max;
+        joined_end_ += ahead_;
+    }
+
+    //   in use + waiting = taken_                what the core gave away and has not got back
+    //          waiting   = joined() - left_
+    //   a block joins     within its share       while ahead_ lasts
+    //                     beyond its share       the same, where room_end_ is below 0
+    std::size_t ahead_ = 0;      // sum of waiting_word() of what may join until a look
+    std::int32_t room_end_ = 0;  // a class with no more room asks
+    std::uint32_t share_ = 0;    // granules that a class may always keep
+    bool several_ = false;       // the heap has several regions
+    bool grows_ = false;
+    bool refused_ = false;  // by upstream, when it was asked last
+    bool dipped_ = false;   // the use fell below half of most_
+    bool repeats_ = false;  // and came back
+    // Granules that ever came, and that left again: one number would be one chain of additions.
+    // Each block adds its `deferred` bit, too. Waiting blocks have far less than 2^31 granules, so
+    // the sum of the bits stands above the sum of the granules.
+    std::size_t joined_end_ = 0;  // joined() when ahead_ is used up
+    std::size_t left_ = 0;
+    std::size_t joined_seen_ = 0;  // joined() and left_ at the last decide()
+    std::size_t left_seen_ = 0;
+    std::size_t all_max_ = 0;         // granules that wait in all classes within their shares
+    std::size_t operations_ = 0;      // since most_ was forgotten
+    std::size_t operations_due_ = 0;  // settle() decides then
+    std::size_t moved_ = 0;           // granules, in those operations
+    std::size_t taken_ = 0;           // granules
+    std::size_t taken_seen_ = 0;      // taken_ at the last decide()
+    std::size_t step_ = 0;            // granules: a larger change makes settle() decide
+    std::size_t most_ = 0;            // granules: most in use so far
+    std::size_t peak_ = 0;            // granules: most in use since then
+    std::size_t roof_ = 0;            // granules: most_ is no more
+    std::size_t capacity_ = 0;
+};
+
+template <class Fit>
+    requires(Fit::deferred_max == 0)
+class waiting_books<Fit> {};
+
+// ---------------------------------------------------------------------------- where they wait
 
 inline constexpr std::uint64_t no_waiting_block = std::uint64_t{1} << 63;  // an offset
 

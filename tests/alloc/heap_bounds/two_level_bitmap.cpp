@@ -1,6 +1,6 @@
-// Sentences of cairn/storage/inside/two_level_bitmap.hpp.
+// Sentences of cairn/alloc/inside/free_lists.hpp about the bitmap of bins.
+#include <cairn/alloc/inside/free_lists.hpp>
 #include <cairn/storage/inside/step_counter.hpp>
-#include <cairn/storage/inside/two_level_bitmap.hpp>
 #include <gtest/gtest.h>
 
 #include <cstdint>
