@@ -23,7 +23,9 @@ constexpr std::size_t waiting_max = std::size_t{128} << 10;
 }  // namespace
 
 concurrent_heap::concurrent_heap(allocator_ref upstream, options how) noexcept
-    : map_{&concurrent_heap_registry::map_here()}, options_{how}, units_{this, *map_, upstream} {
+    : map_{&concurrent_heap_registry::map_here()},
+      options_{how},
+      units_{this, *map_, upstream, watch_} {
     detail::cache_registry::enter(*this, concurrent_heap_registry::home_here());
     if (how.name != nullptr) { set_name(how.name); }
 }

@@ -33,8 +33,12 @@ struct tagged_arenas::record_group {
 tagged_arenas::tagged_arenas(allocator_ref upstream, const options& how) noexcept
     : upstream_{upstream}, how_{how} {
     CAIRN_ASSERT(how.block_size >= 1_KiB, "a block of tagged_arenas has at least 1 KiB",
-                 {.object = this, .type = "tagged_arenas"});
+                 {.object = this, .type = "tagged_arenas", .name = how.name});
     how_.block_size &= ~(block_alignment.bytes() - 1);
+    if constexpr (asserts_enabled) {
+        static constexpr detail::allocator_type type{"tagged_arenas", &place_of};
+        watch_.set_name(how_.name, this, type);
+    }
 }
 
 tagged_arenas::~tagged_arenas() {
@@ -126,6 +130,45 @@ void tagged_arenas::end(tag t) noexcept {
     give_to_upstream(large);
 }
 
+// -------------------------------------------------------------------- reports
+
+namespace {
+
+/// Looks for `address` in the blocks from `b` on. Returns: true when one of them has it.
+bool find_in(const detail::tag_block* b, const void* address, const char* state,
+             detail::address_place& place) noexcept {
+    const auto at = reinterpret_cast<std::uintptr_t>(address);
+    for (std::size_t i = 0; b != nullptr; b = b->next, ++i) {
+        if (at < begin_of(*b) || at >= end_of(*b)) { continue; }
+        place = {.inside = true,
+                 .unit = "block",
+                 .index = i,
+                 .offset = at - begin_of(*b),
+                 .size = b->size - sizeof *b,
+                 .state = state};
+        return true;
+    }
+    return false;
+}
+
+}  // namespace
+
+/// Blocks are numbered from the newest one of their tag.
+detail::address_place tagged_arenas::place_of(const void* object, const void* address) noexcept {
+    const auto& self = *static_cast<const tagged_arenas*>(object);
+    detail::address_place place;
+    if (find_in(self.free_, address, "of no tag", place)) { return place; }
+    for (const record_group* g = self.groups_; g != nullptr; g = g->next) {
+        for (const record& r : g->records) {
+            if (find_in(r.blocks, address, "of a tag that lives", place) ||
+                find_in(r.large, address, "large, of a tag that lives", place)) {
+                return place;
+            }
+        }
+    }
+    return place;
+}
+
 // -------------------------------------------------------------------- blocks
 
 detail::tag_block* tagged_arenas::block_from_upstream(std::size_t size) noexcept {
@@ -140,7 +183,11 @@ detail::tag_block* tagged_arenas::block_from_upstream(std::size_t size) noexcept
         taken_size_ -= size;
         return nullptr;
     }
-    auto* const b = ::new (p) block{nullptr, nullptr, 0, size};
+    auto* const b = ::new (p) block{};
+    b->size = size;
+#if CAIRN_ASSERTS
+    b->description = watch_.describe(b + 1, size - sizeof *b);
+#endif
     poison_payload(*b);
     return b;
 }
@@ -151,6 +198,9 @@ void tagged_arenas::give_to_upstream(block* first) noexcept {
         block* const b = first;
         first = b->next;
         size += b->size;
+#if CAIRN_ASSERTS
+        detail::forget_description(b->description);
+#endif
         unpoison(b, b->size);
         upstream_.deallocate(b, b->size, block_alignment);
     }

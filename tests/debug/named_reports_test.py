@@ -27,6 +27,12 @@ CASES = {
     "freed-guarded": (r"cairn: 0x\w+ lies 4 bytes into block \d+ of guarded 'textures' \(100 bytes, freed\), "
                       r"freed by \S*named_reports\.cpp:\d+ in int main",
                       r"is 4 bytes inside a guarded 'textures', freed by \S*named_reports\.cpp:\d+ of size 100"),
+    "freed-message": (r"cairn: 0x\w+ lies 8 bytes into slot \d+ of concurrent_heap 'messages' \(112 bytes, free\)",
+                      r"bytes inside a concurrent_heap 'messages' of size [\d,]+"),
+    "past-image": (r"cairn: 0x\w+ lies 9000001 bytes into concurrent_heap 'messages' \(9043968 bytes, live\)",
+                   r"is 9,000,001 bytes inside a concurrent_heap 'messages' of size 9,043,968"),
+    "ended-tag": (r"cairn: 0x\w+ lies \d+ bytes into block 0 of tagged_arenas 'stages' \(\d+ bytes, of no tag\)",
+                  r"bytes inside a tagged_arenas 'stages' of size [\d,]+"),
     "plain": (None, None),
 }
 

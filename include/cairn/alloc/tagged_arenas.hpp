@@ -28,7 +28,7 @@
 // Cost:     allocate: as an arena's. A view's first request: an exchange of one word, or a lock and
 //           a block of the pool. end(): a lock; O(large blocks), O(blocks) where a memory checker
 //           watches. No lock is held while the upstream is called.
-// Overhead: 32 bytes a block; what a request of up to a quarter of a block leaves at a block's end.
+// Overhead: 32 bytes a block, 48 in checked builds; what a request of up to a quarter of a block leaves at a block's end.
 // Threads:  any, and the upstream is called from any. A view: one thread at a time.
 // Source:   Christian Gyrling, "Parallelizing the Naughty Dog Engine Using Fibers", GDC 2015.
 #pragma once
@@ -46,6 +46,7 @@
 #include <cairn/core/sizes.hpp>
 #include <cairn/os/mutex.hpp>
 #include <cairn/os/system_allocator.hpp>
+#include <cairn/storage/allocator_watch.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 
@@ -57,8 +58,11 @@ struct tag_block {
     tag_block* next_open;  // of the open blocks for which open_blocks had no word
     std::uintptr_t top;    // where the next view continues
     std::size_t size;      // of the block in bytes, this header included
+#if CAIRN_ASSERTS
+    alignas(16) unsigned description;  // of a named one's block, for forget_description()
+#endif
 };
-static_assert(sizeof(tag_block) == 32);
+static_assert(sizeof(tag_block) == (asserts_enabled ? 48 : 32));
 
 /// What the pool of blocks keeps for each tag.
 struct alignas(64) tag_record {
@@ -81,10 +85,12 @@ static_assert(sizeof(tag_record) == 128);
 class tagged_arenas {
 public:
     struct options {
-        /// Bytes that a block takes from the upstream, its header of 32 bytes included.
+        /// Bytes that a block takes from the upstream, its header included.
         std::size_t block_size = 64_KiB;
         /// Bytes that all blocks may take from the upstream.
         std::size_t limit_size = static_cast<std::size_t>(-1);
+        /// For reports of checked builds; not copied. nullptr: none.
+        const char* name = nullptr;
     };
 
     /// Names what begin() began, until end(). Default: no tag.
@@ -169,6 +175,7 @@ private:
     [[nodiscard]] bool make_records() noexcept;
 
     struct record_group;
+    static detail::address_place place_of(const void* object, const void* address) noexcept;
 
     allocator_ref upstream_;
     options how_;
@@ -181,6 +188,7 @@ private:
     std::size_t taken_size_ = 0;
     record* free_records_ = nullptr;
     record_group* groups_ = nullptr;
+    [[CAIRN_NO_UNIQUE_ADDRESS]] detail::allocator_watch watch_;
 };
 
 /// Memory of a tag, for one job. It may move to another thread with its job.

@@ -141,6 +141,7 @@ void concurrent_heap::set_name(const char* name) noexcept {
         static constexpr detail::allocator_type type{"concurrent_heap",
                                                      &concurrent_heap_checks::place_of};
         watch_.set_name(name, this, type);
+        units_.describe();
     }
 }
 

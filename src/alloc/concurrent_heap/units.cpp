@@ -52,10 +52,12 @@ unit_record* next_run(const unit_record& r) noexcept { return static_cast<unit_r
 
 }  // namespace
 
-unit_store::unit_store(const void* heap, unit_map& map, allocator_ref upstream) noexcept
+unit_store::unit_store(const void* heap, unit_map& map, allocator_ref upstream,
+                       const allocator_watch& watch) noexcept
     : map_{map},
       upstream_{upstream},
       heap_{heap},
+      watch_{watch},
       has_pages_{upstream == system_pages()},
       needs_lock_{!has_pages_ && !(upstream == system_memory())} {}
 
@@ -235,6 +237,7 @@ void unit_store::give_back(unit_segment& s) noexcept {
     void* const memory = s.memory;
     const std::size_t size = s.size;
     const alignment align = s.align;
+    forget_description(s.description);
     unpoison(memory, size);
     if (!needs_lock_) {
         upstream_.deallocate(memory, size, align);
@@ -242,6 +245,17 @@ void unit_store::give_back(unit_segment& s) noexcept {
     }
     const lock_scope held{upstream_lock_};
     upstream_.deallocate(memory, size, align);
+}
+
+/// Of the units alone: the records are read by the heap.
+void unit_store::describe(unit_segment& s) noexcept {
+    forget_description(s.description);
+    s.description =
+        watch_.describe(s.unit(s.first_unit), (s.unit_count - s.first_unit) * unit_size);
+}
+
+void unit_store::describe() noexcept {
+    for (unit_segment* s = segments_; s != nullptr; s = s->next) { describe(*s); }
 }
 
 void unit_store::link(unit_segment& s) noexcept {
@@ -263,8 +277,8 @@ bool unit_store::add_segment(std::size_t size) noexcept {
     if (memory == nullptr) { return false; }
     const auto units = static_cast<std::uint32_t>(size / unit_size);
     const auto head = static_cast<std::uint32_t>(head_units(units));
-    auto& s = *::new (memory) unit_segment{heap_, memory, size,  unit_alignment, units,  head,
-                                           0,     false,  false, nullptr,        nullptr};
+    auto& s = *::new (memory) unit_segment{heap_, memory, size, unit_alignment, units,  head, 0,
+                                           false, false,  0,    nullptr,        nullptr};
     if (!map_.cover(memory, size)) {
         give_back(s);
         return false;
@@ -275,6 +289,7 @@ bool unit_store::add_segment(std::size_t size) noexcept {
         s.record(i).is_used = true;
     }
     poison(s.unit(head), (units - head) * unit_size);
+    describe(s);
     const lock_scope held{lock_};
     link(s);
     unit_record& r = s.record(head);
@@ -317,8 +332,8 @@ unit_record* unit_store::take_block(std::size_t size, alignment align) noexcept 
     void* const memory = ask(all, align);
     if (memory == nullptr) { return nullptr; }
     const auto units = static_cast<std::uint32_t>(all / unit_size);
-    auto& s = *::new (memory) unit_segment{heap_, memory, all,   align,   units,  0,
-                                           0,     true,   false, nullptr, nullptr};
+    auto& s = *::new (memory) unit_segment{heap_, memory, all,   align, units,   0,
+                                           0,     true,   false, 0,     nullptr, nullptr};
     s.first_unit = static_cast<std::uint32_t>(align.bytes() / unit_size);
     if (!map_.cover(memory, all)) {
         give_back(s);
@@ -329,6 +344,7 @@ unit_record* unit_store::take_block(std::size_t size, alignment align) noexcept 
     r.unit_count = units - s.first_unit;
     r.is_used = !has_pages_;
     poison(s.unit(s.first_unit), body);
+    describe(s);
     const lock_scope held{lock_};
     link(s);
     return &r;
@@ -374,6 +390,7 @@ unit_record* unit_store::move_block(unit_record& r, std::size_t size) noexcept {
         now.unit_count = static_cast<std::uint32_t>(all / unit_size);
         now.record(0).segment = moved;
         now.record(0).unit_count = now.unit_count - now.first_unit;
+        describe(now);
     }
     const lock_scope held{lock_};
     link(now);

@@ -20,6 +20,7 @@
 #include <cairn/alloc/concurrent_heap/unit_map.hpp>
 #include <cairn/alloc/inside/slot_bin.hpp>
 #include <cairn/core/allocator_ref.hpp>
+#include <cairn/storage/allocator_watch.hpp>
 #include <cairn/storage/work_limit.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
@@ -54,8 +55,9 @@ struct unit_segment {
     std::uint32_t unit_count;  // those of the records included
     std::uint32_t first_unit;  // behind the records
     std::uint32_t free_units;
-    bool is_block;      // of one large block, with one record
-    bool is_scattered;  // trim() returned a part: huge pages would bring it back
+    bool is_block;         // of one large block, with one record
+    bool is_scattered;     // trim() returned a part: huge pages would bring it back
+    unsigned description;  // of a named heap's segment, for forget_description()
     unit_segment* next;
     unit_segment* previous;
 
@@ -81,7 +83,9 @@ public:
     /// Larger blocks have a segment of their own.
     static constexpr std::size_t shared_max = std::size_t{4} << 20;
 
-    unit_store(const void* heap, unit_map& map, allocator_ref upstream) noexcept;
+    /// `watch` has the name of the heap, and may begin to live later.
+    unit_store(const void* heap, unit_map& map, allocator_ref upstream,
+               const allocator_watch& watch) noexcept;
     unit_store(const unit_store&) = delete;
     unit_store& operator=(const unit_store&) = delete;
     /// Gives every segment back.
@@ -114,6 +118,9 @@ public:
     /// Returns: used units that were free at every moment since the last call: their least number.
     [[nodiscard]] std::size_t take_idle_units() noexcept;
 
+    /// Valgrind calls every segment by the name of the heap.
+    /// Requires: no other thread uses the heap.
+    void describe() noexcept;
     void allow_growth(bool allowed) noexcept { may_grow_.store(allowed, memory_order::relaxed); }
     [[nodiscard]] bool is_zero_at_first() const noexcept { return has_pages_; }
     [[nodiscard]] std::size_t segment_size() noexcept;
@@ -136,6 +143,7 @@ private:
     void remove(unit_record& r) noexcept;
     void free_run(unit_record& r, std::size_t count) noexcept;
     void note_taken() noexcept;
+    void describe(unit_segment& s) noexcept;
     void link(unit_segment& s) noexcept;
     void unlink(unit_segment& s) noexcept;
     [[nodiscard]] bool grow(std::size_t count) noexcept;
@@ -151,6 +159,7 @@ private:
     unit_map& map_;
     allocator_ref upstream_;
     const void* heap_;
+    const allocator_watch& watch_;
     mutex lock_;
     mutex upstream_lock_;  // one thread at a time asks an upstream that is not the system
     bool has_pages_;       // the upstream is the system
