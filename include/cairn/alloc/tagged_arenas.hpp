@@ -28,7 +28,8 @@
 // Cost:     allocate: as an arena's. A view's first request: an exchange of one word, or a lock and
 //           a block of the pool. end(): a lock; O(large blocks), O(blocks) where a memory checker
 //           watches. No lock is held while the upstream is called.
-// Overhead: 32 bytes a block, 48 in checked builds; what a request of up to a quarter of a block leaves at a block's end.
+// Overhead: 32 bytes a block, 48 in checked builds; what a request of up to a quarter of a block
+//           leaves at a block's end.
 // Threads:  any, and the upstream is called from any. A view: one thread at a time.
 // Source:   Christian Gyrling, "Parallelizing the Naughty Dog Engine Using Fibers", GDC 2015.
 #pragma once
