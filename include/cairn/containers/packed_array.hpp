@@ -245,9 +245,10 @@ public:
     template <class... Args>
     [[CAIRN_FORCE_INLINE]] T* emplace_growing(Args&&... args) {
         [[maybe_unused]] const auto building = mark_.begin_building(this, type_name);
-        return add_growing<std::is_nothrow_constructible_v<T, Args...>>([&](T* row) {
-            detail::construct_at<T>(static_cast<void*>(row), std::forward<Args>(args)...);
-        });
+        return add_growing<std::is_nothrow_constructible_v<T, Args...>>(
+            [&](T* row) CAIRN_INLINE_LAMBDA {
+                detail::construct_at<T>(static_cast<void*>(row), std::forward<Args>(args)...);
+            });
     }
     /// As emplace, but the object is what `make()` returns, built in place (no copy, no move).
     template <class Make>
@@ -520,7 +521,8 @@ private:
     // In this order a new object may be built from one that is here, and a constructor that throws
     // leaves everything as it was. Growth is calls that take nothing of the caller's: a T{...}
     // whose address goes into a call lies in memory on every path, written in pieces and read back
-    // wide, and costs 4 to 6 times as much as one that is built in place.
+    // wide, and costs 4 to 6 times as much as one that is built in place. So the lambda that builds
+    // it is inlined, although this path is cold and gcc would call it.
 
     /// Adds the object that build_at(row) makes, after growth where there is no room.
     template <bool IsNothrow, class BuildAt>
