@@ -7,7 +7,7 @@
 // Frames run back to back; nothing waits for a display. 90 Hz is what a frame's time is a share of.
 //
 //   malloc          everything from malloc
-//   one heap        everything from one cairn::heap
+//   one heap        everything from one cairn::heap, or from one concurrent_heap
 //   the cairn way   frame_arena for temporaries, pool for particles, a virtual_arena for the level,
 //                   heap for what lives and dies on its own
 //   touches alone   nobody allocates: the same loops touch memory that is always there. What is above
@@ -259,6 +259,7 @@ const lab::registration frames{
         c.limit("touches alone", plays<touches_alone>(count));
         c.cairn("the cairn way", plays<the_cairn_way>(count));
         c.cairn("one cairn::heap", plays<all_from<one_heap>>(count));
+        c.cairn("one cairn::concurrent_heap", plays<all_from<thread_heap>>(count));
         c.mallocs(plays<all_from<general_malloc>>(count));
         e.also(c, "above the touches, mean", {.unit = "us/frame"});
         for (const char* column :

@@ -155,6 +155,45 @@ struct few_live {
     }
 };
 
+/// The same among 1,000 objects of four types, whose sizes the compiler knows.
+struct four_types {
+    static constexpr std::size_t sizes[] = {24, 48, 96, 200};
+    std::vector<std::uint32_t> victims = [] {
+        std::mt19937 random{3};
+        std::vector<std::uint32_t> v(4096);
+        for (auto& x : v) x = static_cast<std::uint32_t>(random() % 1000);
+        return v;
+    }();
+    std::vector<void*> live = std::vector<void*>(1000);
+    std::size_t at = 0;
+    template <std::size_t Type, class A>
+    static void replace(A& a, void*& p) {
+        if (p != nullptr) a.deallocate(p, sizes[Type]);
+        p = a.allocate(sizes[Type]);
+        touch(p, sizes[Type]);
+    }
+    template <class A>
+    void run(A& a, lab::sample& s) {
+        for (std::uint64_t r = 0; r != s.repetitions() * 512; ++r) {
+            const std::uint32_t v = victims[at++ % 4096];
+            switch (v % 4) {
+                case 0:
+                    replace<0>(a, live[v]);
+                    break;
+                case 1:
+                    replace<1>(a, live[v]);
+                    break;
+                case 2:
+                    replace<2>(a, live[v]);
+                    break;
+                default:
+                    replace<3>(a, live[v]);
+            }
+        }
+        s.did(s.repetitions() * 512);
+    }
+};
+
 /// A heap over one region of 1.25 MiB.
 struct small_region {
     cairn::heap<> heap{std::size_t{5} << 18};
@@ -433,6 +472,12 @@ void add_few_live(lab::experiment& e) {
               only_usual);
     add_heaps(e.compare("1,000 live of 16 to 4096 B", small), runs<few_live<1000, 4096>>(),
               only_usual);
+    lab::comparison& types = e.compare("1,000 live of four types", small);
+    const auto on = runs<four_types>();
+    types.cairn("cairn::heap<> as constructed", on(adapter_tag<default_heap>{}));
+    types.cairn("cairn::concurrent_heap", on(adapter_tag<thread_heap>{}));
+    types.cairn("cairn::concurrent_heap, unsized", on(adapter_tag<unsized_thread_heap>{}));
+    types.mallocs(on(adapter_tag<sized_malloc>{}));
     // Some 4,200 blocks of 247 bytes on the average are 1 MiB.
     lab::comparison& full = e.compare("1 MiB live in 1.25 MiB", small);
     full.cairn("cairn::heap<> of 1.25 MiB",
@@ -492,7 +537,7 @@ void add_footprints(lab::experiment& e) {
 
 const lab::registration heap_experiment{
     "heap", "What does a general heap cost, in time and in memory?", [](lab::experiment& e) {
-        e.quick_seconds = 14;
+        e.quick_seconds = 14.5;
         add_heaps(e.compare("single 64 b", {.weight = 0.5}), runs<single>());
         add_patterns<2000>(e);
         // Eight times as many: what is fast for 2000 blocks alone shows it here.

@@ -19,6 +19,8 @@ const std::vector<need>& needs() {
         {"objects of one size, freed in any order",
          {{"pool", {"pair *", "in order *", "reversed *", "random *", "churn *", "thesis 6.2"}}}},
         {"the same, from many threads", {{"threads", {"* threads", "producer and consumer"}}}},
+        {"blocks of any size, from many threads",
+         {{"threads", {"* threads: churn *", "* threads: larson", "* threads: producer *"}}}},
         {"blocks of any size, freed in any order",
          {{"heap", {"single *", "* alone", "* fifo", "* random", "churn"}}}},
         {"blocks of any size, in little memory", {{"heap", {"footprint *"}}}},
@@ -34,6 +36,7 @@ const std::vector<need>& needs() {
            {"one size: allocate, * of minima", "one size: deallocate, * of minima",
             "one size: instructions, *allocate"}}},
          {"cairn::pool", "cairn::concurrent_pool"}},  // an arena frees no object alone
+        {"memory of a frame that jobs on several threads fill", {{"jobs", {"jobs of *"}}}},
         {"large blocks that die all at once", {{"linear", {"8 kb", "1 mb"}}}},
         {"all the memory work of a game's frame", {{"game-frame", {"time in memory, *"}}}},
         {"nodes of lists, maps and trees", {{"nodes", {"*"}}}},

@@ -205,6 +205,7 @@ void add_slots(lab::comparison& c, Make make) {
     constexpr std::size_t room = std::size_t{4} << 20;
     c.cairn("cairn::pool", make(adapter_tag<of_pool<cairn::pool>>{}));
     c.cairn("cairn::concurrent_pool", make(adapter_tag<of_pool<cairn::concurrent_pool>>{}));
+    c.cairn("cairn::concurrent_heap", make(adapter_tag<thread_heap>{}));
     c.cairn("cairn::heap<good_fit>", make(adapter_tag<cairn_heap<cairn::good_fit>>{}));
     c.cairn("cairn::arena", make(adapter_tag<of_arena<cairn::arena, room>>{}));
     c.cairn("cairn::growing_arena",

@@ -1,234 +1,34 @@
-// lab/experiments/threads.cpp - slots of 64 bytes for several threads at once.
+// lab/experiments/threads.cpp - memory for several threads at once: slots of 64 bytes, and any size.
 //
 // Figures are per operation and thread: a design that scales shows the same number for one thread and
 // for many. "1 thread" is one in a program that has others (crew.hpp says why that matters).
-#include <atomic>
-#include <memory>
-#include <mutex>
+//
+// Any size: mallocs free by their sized free where they have one, cairn's rows with the size, but for
+// those that are called unsized. Live blocks are those of all threads.
+#include <algorithm>
 #include <string>
 
 #include "lab/families/crew.hpp"
 #include "lab/families/thread_family.hpp"
+#include "lab/families/thread_work.hpp"
 #include "lab/harness/experiment.hpp"
 
 namespace {
 
 using namespace lab::slots;
+using lab::kind;
 
-void touch(void* p) { *static_cast<volatile std::uint64_t*>(p) = 1; }
+using malloc_of_slots = shared_by_all<new_delete<slot_size>>;
+using malloc_of_any_size = shared_by_all<lab::heaps::sized_malloc>;
 
-// ---- what the threads do ------------------------------------------------------------------------
-
-struct pairs {
-    template <class View>
-    std::size_t run(View& v, unsigned, std::uint64_t repetitions) {
-        for (std::uint64_t i = 0; i != repetitions; ++i) {
-            void* const p = v.allocate();
-            touch(p);
-            lab::keep(p);
-            v.deallocate(p);
-        }
-        return repetitions;
-    }
-};
-
-struct churn {
-    static constexpr std::size_t live_count = 1000;
-    struct state {
-        std::vector<void*> live;
-        std::vector<std::uint32_t> victims;
-    };
-    std::vector<state> states = std::vector<state>(lab::crew_max);
-    template <class View>
-    std::size_t run(View& v, unsigned t, std::uint64_t repetitions) {
-        state& s = states[t];
-        if (s.victims.empty()) s.victims = random_indices(4096, live_count);
-        while (s.live.size() < live_count) s.live.push_back(v.allocate());
-        for (std::uint64_t i = 0; i != repetitions; ++i) {
-            void*& p = s.live[s.victims[i % 4096]];
-            v.deallocate(p);
-            p = v.allocate();
-            touch(p);
-        }
-        return repetitions;
-    }
-};
-
-struct batches {
-    static constexpr std::size_t batch = 1000;
-    std::vector<std::vector<void*>> live = std::vector<std::vector<void*>>(lab::crew_max);
-    template <class View>
-    std::size_t run(View& v, unsigned t, std::uint64_t repetitions) {
-        std::vector<void*>& mine = live[t];
-        mine.resize(batch);
-        const std::uint64_t rounds = repetitions / batch + 1;
-        for (std::uint64_t r = 0; r != rounds; ++r) {
-            for (void*& p : mine) {
-                p = v.allocate();
-                touch(p);
-            }
-            for (void* p : mine) v.deallocate(p);
-        }
-        return rounds * batch;
-    }
-};
-
-/// larson: replace at random among 1000, and now and then swap everything with another thread.
-struct larson {
-    static constexpr std::size_t live_count = 1000;
-    std::vector<std::uint32_t> victims = random_indices(4096, live_count);
-    std::vector<std::atomic<std::vector<void*>*>> parked =
-        std::vector<std::atomic<std::vector<void*>*>>(lab::crew_max);
-    std::vector<std::unique_ptr<std::vector<void*>>> owners;
-    std::mutex mutex;
-    template <class View>
-    std::size_t run(View& v, unsigned t, std::uint64_t repetitions) {
-        std::vector<void*>* mine = parked[t].exchange(nullptr);
-        for (std::uint64_t i = 0; i != repetitions; ++i) {
-            if (mine == nullptr) {
-                const std::lock_guard held{mutex};
-                mine = owners.emplace_back(std::make_unique<std::vector<void*>>()).get();
-                for (std::size_t k = 0; k != live_count; ++k) mine->push_back(v.allocate());
-            }
-            void*& p = (*mine)[victims[i % 4096]];
-            v.deallocate(p);
-            p = v.allocate();
-            touch(p);
-            if (i % 1000 == 999) mine = parked[(i / 1000) % 4].exchange(mine);
-        }
-        if (mine != nullptr) mine = parked[t].exchange(mine);
-        if (mine != nullptr) {
-            for (void* p : *mine) v.deallocate(p);
-        }
-        return repetitions;
-    }
-};
-
-/// xmalloc: everybody allocates batches, everybody frees batches that others allocated.
-struct xmalloc {
-    static constexpr std::size_t batch = 120;
-    using bundle = std::vector<void*>;
-    struct alignas(64) place {
-        std::atomic<bundle*> full{nullptr};
-    };
-    std::vector<place> places = std::vector<place>(8);
-    std::vector<std::unique_ptr<bundle>> bundles;
-    std::mutex mutex;
-    template <class View>
-    std::size_t run(View& v, unsigned t, std::uint64_t repetitions) {
-        bundle* mine = nullptr;
-        const std::uint64_t rounds = repetitions / batch + 1;
-        for (std::uint64_t r = 0; r != rounds; ++r) {
-            if (mine == nullptr) {
-                const std::lock_guard held{mutex};
-                mine = bundles.emplace_back(std::make_unique<bundle>(batch)).get();
-            }
-            for (void*& p : *mine) {
-                p = v.allocate();
-                touch(p);
-            }
-            mine = places[(r + t) % places.size()].full.exchange(mine, std::memory_order_acq_rel);
-            if (mine != nullptr) {
-                for (void* p : *mine) v.deallocate(p);
-            }
-        }
-        return rounds * batch;
-    }
-};
-
-template <class A, class Work>
-auto work_in(unsigned threads, std::string depot_case) {
-    struct all {
-        lab::crew people;
-        A slots{50'000};
-        Work work;
-        // A thread's view is made by the thread itself, once.
-        using view_type = decltype(slots.view(0));
-        std::vector<std::unique_ptr<view_type>> views;
-        explicit all(unsigned count) : people{count}, views(count) {}
-        ~all() { views.clear(); }
-    };
-    return [a = std::make_unique<all>(threads), threads, depot_case](lab::sample& s) {
-        std::atomic<std::size_t> operations{0};
-        const std::size_t before = a->slots.depot_operations();
-        a->people.run(s, [&](unsigned t) {
-            if (!a->views[t]) {
-                a->views[t] = std::make_unique<typename all::view_type>(a->slots.view(t));
-            }
-            operations.fetch_add(a->work.run(*a->views[t], t, s.repetitions()),
-                                 std::memory_order_relaxed);
-        });
-        s.did(operations / threads);
-        if (a->slots.depot_operations() != 0) {
-            s.also(depot_case, 1000.0 * static_cast<double>(a->slots.depot_operations() - before) /
-                                   static_cast<double>(2 * operations));
-        }
-    };
+std::string named(unsigned threads) {
+    return std::to_string(threads) + (threads == 1 ? " thread" : " threads");
 }
 
-// ---- one makes, the other frees -----------------------------------------------------------------
-
-/// A ring of pointers for one producer and one consumer, published 32 at a time.
-struct ring {
-    static constexpr std::size_t size = 4096;
-    static constexpr std::size_t step = 32;
-    std::vector<void*> items = std::vector<void*>(size);
-    alignas(64) std::atomic<std::size_t> written{0};
-    alignas(64) std::atomic<std::size_t> read{0};
-};
-
-template <class A>
-auto producer_consumer() {
-    struct all {
-        lab::crew people{2};
-        A slots{50'000};
-        ring r;
-        using view_type = decltype(slots.view(0));
-        std::unique_ptr<view_type> views[2];
-        ~all() {
-            views[0].reset();
-            views[1].reset();
-        }
-    };
-    return [a = std::make_unique<all>()](lab::sample& s) {
-        const std::size_t count = (s.repetitions() / ring::step + 1) * ring::step;
-        a->people.run(s, [&](unsigned t) {
-            if (!a->views[t]) {
-                a->views[t] = std::make_unique<typename all::view_type>(a->slots.view(t));
-            }
-            auto& v = *a->views[t];
-            ring& r = a->r;
-            const std::size_t begin = (t == 0 ? r.written : r.read).load(std::memory_order_relaxed);
-            for (std::size_t i = begin; i != begin + count; i += ring::step) {
-                if (t == 0) {
-                    lab::wait_until([&] {
-                        return i + ring::step - r.read.load(std::memory_order_acquire) <=
-                               ring::size;
-                    });
-                    for (std::size_t k = i; k != i + ring::step; ++k) {
-                        void* const p = v.allocate();
-                        touch(p);
-                        r.items[k % ring::size] = p;
-                    }
-                    r.written.store(i + ring::step, std::memory_order_release);
-                } else {
-                    lab::wait_until([&] { return r.written.load(std::memory_order_acquire) != i; });
-                    for (std::size_t k = i; k != i + ring::step; ++k) {
-                        void* const p = r.items[k % ring::size];
-                        touch(p);
-                        v.deallocate(p);
-                    }
-                    r.read.store(i + ring::step, std::memory_order_release);
-                }
-            }
-        });
-        s.did(count);
-    };
-}
+// ---- slots of 64 bytes --------------------------------------------------------------------------
 
 template <class Add>
 void add_everybody(lab::comparison& c, Add add) {
-    using lab::kind;
     add.template operator()<magazine_limit<64>>(c, kind::limit, "magazines of 64, spin lock");
     add.template operator()<cairn_threads>(c, kind::cairn, "cairn::concurrent_pool");
     add.template operator()<cairn_heap_threads>(c, kind::cairn, "cairn::concurrent_heap");
@@ -244,65 +44,155 @@ void add_everybody(lab::comparison& c, Add add) {
     });
 }
 
-template <class Work>
+template <class Make>
 void add_case(lab::experiment& e, const std::string& what, unsigned threads, double weight,
-              std::vector<lab::cause> causes = {}) {
-    const std::string name =
-        what + ", " + std::to_string(threads) + (threads == 1 ? " thread" : " threads");
+              Make make, std::vector<lab::cause> causes = {}) {
+    const std::string name = what + ", " + named(threads);
     lab::comparison& c =
         e.compare(name, {.weight = weight, .unpinned = true, .causes = std::move(causes)});
     const std::string depot = name + ", depot operations per 1000";
     add_everybody(c, [=]<class A>(lab::comparison& in, lab::kind k, const char* who) {
-        in.add(k, who, [=] { return work_in<A, Work>(threads, depot); });
+        in.add(k, who, [=] { return work_in<A>(threads, depot, make); });
     });
-    c.mallocs([=] { return work_in<shared_by_all<new_delete<slot_size>>, Work>(threads, depot); });
+    c.mallocs([=] { return work_in<malloc_of_slots>(threads, depot, make); });
     e.also(c, depot, {.unit = "operations"});
 }
 
+/// More threads than processors: who is interrupted in the middle of an exchange holds up others only
+/// where there is a lock. Times are the scheduler's; the counts are exact.
+void add_crowd(lab::experiment& e, unsigned crowd) {
+    const std::string name = "crowd, batches of 1000, " + named(crowd);
+    lab::comparison& c = e.compare(name, {.weight = 0.5, .unpinned = true, .compares = false});
+    const std::string depot = name + ", depot operations per 1000";
+    const auto add = [&]<class A>(lab::kind k, const char* who) {
+        c.add(k, who, [=] { return work_in<A>(crowd, depot, [] { return batches{}; }); });
+    };
+    add.operator()<cairn_threads>(kind::cairn, "cairn::concurrent_pool");
+    add.operator()<cairn_heap_threads>(kind::cairn, "cairn::concurrent_heap");
+    add.operator()<cairn_views>(kind::cairn, "cairn::concurrent_pool, local()");
+    add.operator()<shared_by_all<mutex_pool>>(kind::baseline, "fast-alloc, mutex pool");
+    e.also(c, depot, {.unit = "operations", .compares = false});
+}
+
+void add_slots(lab::experiment& e, const std::vector<unsigned>& counts) {
+    for (const unsigned count : counts) {
+        add_case(e, "pair", count, 1, [] { return pairs{}; },
+                 {{"A pair that finds its thread's cache by thread-local memory is sixteen loads; "
+                   "local() looks it up once (docs/dead-ends.md)."}});
+        add_case(e, "churn", count, 1, [] { return churn<one_size>{}; });
+        add_case(e, "batches of 1000", count, 1, [] { return batches{}; });
+    }
+    const unsigned all = counts.back();
+    for (const unsigned crowd : {4u, 8u, 16u}) {
+        if (crowd > all) add_crowd(e, crowd);
+    }
+    if (all < 2) return;
+    lab::comparison& c = e.compare("producer and consumer", {.weight = 1, .unpinned = true});
+    c.limit("ring without an allocator",
+            [] { return producer_consumer<no_allocator>(one_size{}); });
+    add_everybody(c, []<class A>(lab::comparison& in, lab::kind k, const char* who) {
+        in.add(k, who, [] { return producer_consumer<A>(one_size{}); });
+    });
+    c.mallocs([] { return producer_consumer<malloc_of_slots>(one_size{}); });
+    add_case(e, "larson", all, 0.7, [] { return larson<one_size>{}; });
+    add_case(e, "xmalloc", all, 0.7, [] { return xmalloc<one_size>{}; });
+}
+
+// ---- any size -------------------------------------------------------------------------------------
+
+/// make.operator()<A>() returns the factory of a row.
+template <class Make>
+void add_any(lab::comparison& c, Make make) {
+    const auto add = [&]<class A>(kind k, const char* who) {
+        c.add(k, who, make.template operator()<A>());
+    };
+    add.template operator()<cairn_heap_threads>(kind::cairn, "cairn::concurrent_heap");
+    add.template operator()<cairn_heap_unsized>(kind::cairn, "cairn::concurrent_heap, unsized");
+    add.template operator()<cairn_heap_views>(kind::cairn, "cairn::concurrent_heap, local()");
+    add.template operator()<cairn_limited_threads>(kind::cairn,
+                                                   "cairn::concurrent_budget<concurrent_heap>");
+    add.template operator()<cairn_limit_threads>(kind::cairn,
+                                                 "cairn::concurrent_budget<concurrent_heap&>");
+    add.template operator()<shared_by_all<locked_heap>>(kind::cairn, "cairn::locked<heap<>>");
+    add.template operator()<shared_by_all<pmr_synchronized>>(kind::peer,
+                                                             "std::pmr::synchronized_pool");
+    c.mallocs(make.template operator()<malloc_of_any_size>());
+}
+
+template <class Make>
+void add_work(lab::experiment& e, const std::string& name, unsigned threads, Make make) {
+    add_any(e.compare(named(threads) + ": " + name, {.weight = 0.6, .unpinned = true}),
+            [=]<class A> { return [=] { return work_in<A>(threads, {}, make, 512); }; });
+}
+
+const char* range_of(unsigned high) { return high == 256 ? "16..256 b" : "16..4096 b"; }
+
+void add_churn(lab::experiment& e, unsigned threads, unsigned high, std::size_t live) {
+    std::string count = std::to_string(live);
+    count.insert(count.size() - 3, ",");
+    add_work(e, std::string{"churn of "} + range_of(high) + ", " + count + " live", threads, [=] {
+        return churn<any_size>{any_size{double(high), 4 * std::bit_ceil(live)}, live / threads};
+    });
+}
+
+void add_memory(lab::experiment& e, unsigned high) {
+    const std::string name = std::string{"memory of "} + range_of(high) + ", ";
+    const std::string after = name + "after all is freed";
+    const std::string trimmed = name + "released and trimmed";
+    lab::comparison& c = e.compare(name + "peak", {.unit = "bytes/live byte",
+                                                   .measure = lab::measure::value,
+                                                   .weight = 0.1,
+                                                   .one_sample = true,
+                                                   .unpinned = true});
+    const auto of = [=]<class A> {
+        return [=] { return memory_of_four<A>(high, after, trimmed); };
+    };
+    c.cairn("cairn::concurrent_heap", of.operator()<cairn_heap_threads>());
+    c.mallocs(of.operator()<malloc_of_any_size>());
+    e.also(c, after, {.unit = "MiB"});
+    e.also(c, trimmed, {.unit = "MiB", .least_difference = 1});
+}
+
+void add_any_size(lab::experiment& e, const std::vector<unsigned>& counts) {
+    const bool full = e.options().full;
+    for (const unsigned threads : counts) {
+        for (const unsigned high : {256u, 4096u}) {
+            for (const std::size_t live : {1'000, 10'000, 100'000}) {
+                if (full || live == 10'000) add_churn(e, threads, high, live);
+            }
+        }
+    }
+    const unsigned all = counts.back();
+    if (all < 2) return;
+    add_work(e, "larson", all, [] { return larson<any_size>{any_size{256}}; });
+    add_any(e.compare("2 threads: producer and consumer", {.weight = 0.6, .unpinned = true}),
+            []<class A> { return [] { return producer_consumer<A>(any_size{256}, 512); }; });
+    if (full) {
+        add_work(e, "xmalloc", all, [] { return xmalloc<any_size>{any_size{256}}; });
+        add_work(e, "cache-thrash", all, [] { return writes_of_8_bytes<false>{}; });
+        add_work(e, "cache-scratch", all, [] { return writes_of_8_bytes<true>{}; });
+        add_any(e.compare("2 threads: storm of threads that begin and end",
+                          {.unit = "us/thread", .weight = 0.6, .unpinned = true}),
+                []<class A> { return [] { return storm_of_threads<A>(); }; });
+    }
+    for (const unsigned high : {256u, 4096u}) add_memory(e, high);
+}
+
 const lab::registration threads{
-    "threads", "What does a slot cost when several threads take and free at once?",
+    "threads", "What does memory cost when several threads take and free at once?",
     [](lab::experiment& e) {
-        e.quick_seconds = 18;
+        e.quick_seconds = 28;
+        e.full_seconds = 150;
+        e.how =
+            "Of any size: blocks are log-uniform from 16 bytes, each malloc frees by its sized "
+            "free "
+            "where it has one, and live blocks are those of all threads together. Memory is that "
+            "of "
+            "four threads with 100,000 blocks; freed by other threads at random, after that each "
+            "thread gives back what it keeps, and one of them what the malloc keeps.";
         const std::vector<unsigned> counts = lab::crew_sizes(e.options().hardware_threads());
-        for (const unsigned count : counts) {
-            add_case<pairs>(
-                e, "pair", count, 1,
-                {{"A pair that finds its thread's cache by thread-local memory is sixteen loads; "
-                  "local() looks it up once (docs/dead-ends.md)."}});
-            add_case<churn>(e, "churn", count, 1);
-            add_case<batches>(e, "batches of 1000", count, 1);
-        }
-        const unsigned all = counts.back();
-        // More threads than processors: who is interrupted in the middle of an exchange holds up
-        // others only where there is a lock. Times are the scheduler's; the counts are exact.
-        for (const unsigned crowd : {4u, 8u, 16u}) {
-            if (crowd <= all) continue;
-            const std::string name =
-                "crowd, batches of 1000, " + std::to_string(crowd) + " threads";
-            lab::comparison& c =
-                e.compare(name, {.weight = 0.5, .unpinned = true, .compares = false});
-            const std::string depot = name + ", depot operations per 1000";
-            const auto add = [&]<class A>(lab::kind k, const char* who) {
-                c.add(k, who, [=] { return work_in<A, batches>(crowd, depot); });
-            };
-            add.operator()<cairn_threads>(lab::kind::cairn, "cairn::concurrent_pool");
-            add.operator()<cairn_heap_threads>(lab::kind::cairn, "cairn::concurrent_heap");
-            add.operator()<cairn_views>(lab::kind::cairn, "cairn::concurrent_pool, local()");
-            add.operator()<shared_by_all<mutex_pool>>(lab::kind::baseline,
-                                                      "fast-alloc, mutex pool");
-            e.also(c, depot, {.unit = "operations", .compares = false});
-        }
-        if (all >= 2) {
-            lab::comparison& c =
-                e.compare("producer and consumer", {.weight = 1, .unpinned = true});
-            c.limit("ring without an allocator", [] { return producer_consumer<no_allocator>(); });
-            add_everybody(c, []<class A>(lab::comparison& in, lab::kind k, const char* who) {
-                in.add(k, who, [] { return producer_consumer<A>(); });
-            });
-            c.mallocs([] { return producer_consumer<shared_by_all<new_delete<slot_size>>>(); });
-            add_case<larson>(e, "larson", all, 0.7);
-            add_case<xmalloc>(e, "xmalloc", all, 0.7);
-        }
+        add_slots(e, counts);
+        add_any_size(e, counts);
     }};
 
 }  // namespace

@@ -65,6 +65,29 @@ struct general_malloc {
     void deallocate(void* p, std::size_t) { std::free(p); }
 };
 
+/// malloc with the sized free that the preloaded one has: mimalloc's, tcmalloc's or jemalloc's.
+struct sized_malloc {
+    using with_size = void (*)(void*, std::size_t);
+    using with_flags = void (*)(void*, std::size_t, int);
+    template <class Function>
+    static Function found(const char* name) {
+        return reinterpret_cast<Function>(find_function(name));
+    }
+    with_size of_mimalloc = found<with_size>("mi_free_size");
+    with_size give = of_mimalloc ? of_mimalloc : found<with_size>("tc_free_sized");
+    with_flags of_jemalloc = found<with_flags>("sdallocx");
+    void* allocate(std::size_t size) { return std::malloc(size); }
+    void deallocate(void* p, std::size_t size) {
+        if (give != nullptr) {
+            give(p, size);
+        } else if (of_jemalloc != nullptr) {
+            of_jemalloc(p, size, 0);
+        } else {
+            std::free(p);
+        }
+    }
+};
+
 /// mimalloc's first-class heap; runs with mimalloc preloaded.
 struct mimalloc_heap {
     using new_function = void* (*)();

@@ -1,10 +1,13 @@
-// lab/families/thread_family.hpp - slots of 64 bytes for several threads, offered alike by everybody.
+// lab/families/thread_family.hpp - memory for several threads, offered alike by everybody: slots of 64
+// bytes, or blocks of any size.
 //
 //      struct my_slots {
 //          explicit my_slots(std::size_t slot_count);
-//          auto view(unsigned t);                          // what thread t works with:
-//          std::size_t depot_operations() const;           //   allocate(), deallocate(p)
+//          auto view(unsigned t);                    // what thread t works with:
+//          std::size_t depot_operations() const;     //   allocate(size), deallocate(p, size)
 //      };
+//
+// Who has slots of one size does not read the sizes.
 #pragma once
 
 #include <atomic>
@@ -18,6 +21,7 @@
 #include <cairn/alloc/locked.hpp>
 
 #include "lab/families/crew.hpp"
+#include "lab/families/heap_family.hpp"
 #include "lab/families/pool_family.hpp"
 
 namespace lab::slots {
@@ -28,12 +32,28 @@ inline constexpr std::size_t slot_size = 64;
 
 template <class P>
 struct shared_by_all {
+    static constexpr bool has_one_size = requires(P& p) { p.allocate(); };
     P inner;
-    explicit shared_by_all(std::size_t count) : inner{count} {}
+    explicit shared_by_all(std::size_t count)
+        requires has_one_size
+        : inner{count} {}
+    explicit shared_by_all(std::size_t) {}
     struct thread_view {
         P* p;
-        void* allocate() { return p->allocate(); }
-        void deallocate(void* q) { p->deallocate(q); }
+        void* allocate(std::size_t size) {
+            if constexpr (has_one_size) {
+                return p->allocate();
+            } else {
+                return p->allocate(size);
+            }
+        }
+        void deallocate(void* q, std::size_t size) {
+            if constexpr (has_one_size) {
+                p->deallocate(q);
+            } else {
+                p->deallocate(q, size);
+            }
+        }
     };
     thread_view view(unsigned) { return {&inner}; }
     std::size_t depot_operations() const { return 0; }
@@ -55,7 +75,7 @@ struct magazine_limit {
         magazine_limit* depot;
         magazine* loaded;
         magazine* spare;
-        void* allocate() {
+        void* allocate(std::size_t) {
             if (loaded->count == 0) [[unlikely]] {
                 if (spare->count != 0) {
                     std::swap(loaded, spare);
@@ -65,7 +85,7 @@ struct magazine_limit {
             }
             return loaded->slots[--loaded->count];
         }
-        void deallocate(void* p) {
+        void deallocate(void* p, std::size_t) {
             if (loaded->count == M) [[unlikely]] {
                 if (spare->count == 0) {
                     std::swap(loaded, spare);
@@ -110,38 +130,57 @@ struct cairn_threads {
     explicit cairn_threads(std::size_t) {}
     struct thread_view {
         cairn::concurrent_pool* p;
-        void* allocate() { return p->allocate(); }
-        void deallocate(void* q) { p->deallocate(q); }
+        void* allocate(std::size_t) { return p->allocate(); }
+        void deallocate(void* q, std::size_t) { p->deallocate(q); }
     };
     thread_view view(unsigned) { return {&slots}; }
     std::size_t depot_operations() const { return slots.stats().depot_operations; }
 };
 
-/// A heap of any size, asked for one size that the compiler knows.
+/// A heap of any size. Where all blocks have one size, the compiler knows it.
 template <class Heap>
 struct cairn_heap_of {
     Heap heap;
     explicit cairn_heap_of(std::size_t) {}
     struct thread_view {
         Heap* h;
-        void* allocate() { return h->allocate(slot_size); }
-        void deallocate(void* q) { h->deallocate(q, slot_size); }
+        void* allocate(std::size_t size) { return h->allocate(size); }
+        void deallocate(void* q, std::size_t size) { h->deallocate(q, size); }
     };
     thread_view view(unsigned) { return {&heap}; }
     std::size_t depot_operations() const { return 0; }
 };
 using cairn_heap_threads = cairn_heap_of<cairn::concurrent_heap>;
+using cairn_heap_unsized = shared_by_all<heaps::unsized_thread_heap>;
 
-/// The same with a limit that is never reached.
+struct cairn_heap_views : cairn_heap_threads {
+    using cairn_heap_threads::cairn_heap_threads;
+    cairn::concurrent_heap::local_view view(unsigned) { return heap.local(); }
+};
+
+/// The same with a limit that is never reached: a budget that owns the heap, and one that refers to it.
+inline constexpr std::size_t no_limit = std::size_t{1} << 40;
 struct limited_heap : cairn::concurrent_budget<cairn::concurrent_heap> {
-    limited_heap() : concurrent_budget{std::size_t{1} << 30} {}
+    limited_heap() : concurrent_budget{no_limit} {}
+};
+struct limit_on_a_heap {
+    cairn::concurrent_heap heap;
+    cairn::concurrent_budget<cairn::concurrent_heap&> limit{no_limit, heap};
+    void* allocate(std::size_t size) { return limit.allocate(size); }
+    void deallocate(void* p, std::size_t size) { limit.deallocate(p, size); }
 };
 using cairn_limited_threads = cairn_heap_of<limited_heap>;
+using cairn_limit_threads = cairn_heap_of<limit_on_a_heap>;
 
 struct cairn_views {
     cairn::concurrent_pool slots{slot_size, cairn::alignment{64}};
     explicit cairn_views(std::size_t) {}
-    cairn::concurrent_pool::local_view view(unsigned) { return slots.local(); }
+    struct thread_view {
+        cairn::concurrent_pool::local_view slots;
+        void* allocate(std::size_t) { return slots.allocate(); }
+        void deallocate(void* p, std::size_t) { slots.deallocate(p); }
+    };
+    thread_view view(unsigned) { return {slots.local()}; }
     std::size_t depot_operations() const { return slots.stats().depot_operations; }
 };
 
@@ -169,9 +208,14 @@ struct mutex_pool {
 
 struct pmr_synchronized {
     std::pmr::synchronized_pool_resource slots;
-    explicit pmr_synchronized(std::size_t) {}
-    void* allocate() { return slots.allocate(slot_size, 8); }
-    void deallocate(void* p) { slots.deallocate(p, slot_size, 8); }
+    void* allocate(std::size_t size) { return slots.allocate(size, 8); }
+    void deallocate(void* p, std::size_t size) { slots.deallocate(p, size, 8); }
+};
+
+struct locked_heap {
+    cairn::locked<cairn::heap<>> heap;
+    void* allocate(std::size_t size) { return heap.allocate(size); }
+    void deallocate(void* p, std::size_t size) { heap.deallocate(p, size); }
 };
 
 /// Objects that were there before, one after the other, and nothing is freed.
@@ -181,8 +225,8 @@ struct no_allocator {
     struct thread_view {
         std::byte* first;
         std::size_t next = 0;
-        void* allocate() { return first + (next++ % 8192) * slot_size; }
-        void deallocate(void*) {}
+        void* allocate(std::size_t) { return first + (next++ % 8192) * slot_size; }
+        void deallocate(void*, std::size_t) {}
     };
     thread_view view(unsigned) {
         return {memory.data() + 64 - reinterpret_cast<std::uintptr_t>(memory.data()) % 64};
