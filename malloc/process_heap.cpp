@@ -112,7 +112,7 @@ concurrent_heap* process_heap() noexcept {
     if (kind == unit_map::nothing ||
         (kind == unit_map::large && concurrent_heap_registry::map_here().record(p)->begin != p)) {
         report_foreign(p, "free");
-    } else if (is_slot(kind) && c != nullptr && c->stacks[kind - 1].top.load(unordered)[-1] == p) {
+    } else if (is_slot(kind) && c != nullptr && c->top(kind - 1)[-1] == p) {
         report("the block at %p was freed twice; the process stops\n", p);
         ::abort();
     } else {

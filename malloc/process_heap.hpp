@@ -70,7 +70,7 @@ inline constinit event_counts events{};
 [[nodiscard, CAIRN_FORCE_INLINE]] inline void* try_take(unsigned k) noexcept {
     heap_cache* const c = cache_here();
     if (c == nullptr) [[unlikely]] { return nullptr; }
-    void** const top = c->stacks[k].top.load(detail::memory_order::relaxed);
+    void** const top = c->top(k);
     void* const p = top[-1];
     if (p != nullptr) [[likely]] { c->set_top(k, top - 1); }
     return p;
@@ -96,9 +96,9 @@ inline constinit event_counts events{};
 [[CAIRN_FORCE_INLINE]] inline void deallocate(void* p, unsigned kind) noexcept {
     heap_cache* const c = cache_here();
     if (is_slot(kind) && c != nullptr) [[likely]] {
-        void** const top = c->stacks[kind - 1].top.load(detail::memory_order::relaxed);
+        void** const top = c->top(kind - 1);
         // A full stack, or the newest slot once more, which is a block that is freed twice.
-        if (top != c->stacks[kind - 1].ceiling && top[-1] != p) [[likely]] {
+        if (top != c->ceiling(kind - 1) && top[-1] != p) [[likely]] {
             *top = p;
             c->set_top(kind - 1, top + 1);
             return;

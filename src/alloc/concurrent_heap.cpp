@@ -65,20 +65,20 @@ void concurrent_heap::place::release(detail::slot_chunk& c) const noexcept {
 void* concurrent_heap::take_cold(cache& which, unsigned k) noexcept {
     cache* const c = usable(which);
     if (c == nullptr) { return take_shared(k); }
-    heed_trim(*c);
     if (c->count(k) == 0) {
+        heed_trim(*c);
         grow_limit(*c, k);
         if (c->limits[k] == 0) { return take_shared(k); }
         if (fill(*c, k) == 0) { return nullptr; }
     }
-    void** const top = c->stacks[k].top.load(unordered);
+    void** const top = c->top(k);
     c->set_top(k, top - 1);
     return top[-1];
 }
 
 void concurrent_heap::put_cold(cache& which, unsigned k, void* p) noexcept {
     cache* const c = usable(which);
-    if (c != nullptr) {
+    if (c != nullptr && c->count(k) == c->limits[k]) {
         heed_trim(*c);
         if (c->count(k) == c->limits[k]) { grow_limit(*c, k); }
         if (c->count(k) == c->limits[k]) { spill(*c, k, (c->limits[k] + 1u) / 2); }
@@ -88,7 +88,7 @@ void concurrent_heap::put_cold(cache& which, unsigned k, void* p) noexcept {
         refund(sizes::size_of(k));
         return;
     }
-    void** const top = c->stacks[k].top.load(unordered);
+    void** const top = c->top(k);
     *top = p;
     c->set_top(k, top + 1);
 }
@@ -131,7 +131,7 @@ unsigned concurrent_heap::fill(cache& c, unsigned k) noexcept {
 void concurrent_heap::spill(cache& c, unsigned k, unsigned count) noexcept {
     count = std::min(count, heap_batch::slot_count_max);
     if (count == 0) { return; }
-    void** const top = c.stacks[k].top.load(unordered);
+    void** const top = c.top(k);
     // The stack gives them up before another thread can have them: a fork in between loses them.
     c.set_top(k, top - count);
     compiler::signal_fence(detail::memory_order::seq_cst);
@@ -144,7 +144,7 @@ void concurrent_heap::spill(cache& c, unsigned k, unsigned count) noexcept {
 void concurrent_heap::empty(cache& c) noexcept {
     for (unsigned k = 0; k < sizes::class_count; ++k) {
         while (const unsigned count = std::min(c.count(k), detail::slot_bin::give_max)) {
-            void** const top = c.stacks[k].top.load(unordered) - count;
+            void** const top = c.top(k) - count;
             c.set_top(k, top);
             compiler::signal_fence(detail::memory_order::seq_cst);
             bins_[k].give_to_chunks(top, count, place{*this});
@@ -208,7 +208,7 @@ void concurrent_heap::take_room(cache& c, unsigned for_class, std::size_t size) 
         const unsigned limit = std::max(half, c.count(k));
         c.size_left += (c.limits[k] - limit) * sizes::size_of(k);
         c.limits[k] = static_cast<std::uint16_t>(limit);
-        c.stacks[k].ceiling = c.floors[k].load(unordered) + limit;
+        c.ceilings[k].value = c.floors[k].load(unordered) + limit;
     }
 }
 
@@ -226,7 +226,7 @@ void concurrent_heap::move_stack(cache& c, unsigned k, unsigned limit) noexcept 
         c.set_top(k, full + count);
     }
     c.limits[k] = static_cast<std::uint16_t>(limit);
-    c.stacks[k].ceiling = c.floors[k].load(unordered) + limit;
+    c.ceilings[k].value = c.floors[k].load(unordered) + limit;
 }
 
 // ------------------------------------------------------------------------------------------------

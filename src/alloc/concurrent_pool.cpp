@@ -82,22 +82,19 @@ concurrent_pool::concurrent_pool(std::size_t slot_size, alignment align, allocat
 /// The cache that the thread or view works with. Returns: nullptr: it works through the lock.
 concurrent_pool::cache* concurrent_pool::usable(cache& which) noexcept {
     if (which.owner != nullptr) { return &which; }
-    return which.is_view ? nullptr
-                         : static_cast<cache*>(detail::cache_registry::find_or_make(*this));
+    if (which.is_view) { return nullptr; }
+    detail::thread_cache* const known = detail::my_pool_caches.find_second(serial);
+    return static_cast<cache*>(known != nullptr ? known
+                                                : detail::cache_registry::find_or_make(*this));
 }
 
 void* concurrent_pool::take_cold(cache& which) noexcept {
-    // Callers: a thread without a cache of this pool (it got no_cache), a view without one
-    // (no_view, for ever), or the owner of a cache whose loaded magazine is empty.
+    // Callers: a thread that has no cache of this pool, or has it in its second table (it got
+    // no_cache); a view without one (no_view, for ever); the owner of a cache whose loaded magazine
+    // is empty.
     cache* const c = usable(which);
     if (c == nullptr) { return take_shared(which); }
-    heed_trim(*c);
-    if (c->top == c->floor && !fill(*c)) { return nullptr; }
-    // Those that take() does not fetch ahead: its view ends at the magazine.
-    for (std::size_t i = 2; i <= lookahead; ++i) {
-        compiler::prefetch_from_other_core(c->top[-static_cast<std::ptrdiff_t>(i)]);
-    }
-    return take(*c);
+    return c->top != c->floor || fill(*c) ? take(*c) : nullptr;
 }
 
 void concurrent_pool::give_cold(cache& which, void* p) noexcept {
@@ -106,10 +103,12 @@ void concurrent_pool::give_cold(cache& which, void* p) noexcept {
         depot_.give_to_chunks(&p, 1, place{*this});
         return;
     }
-    heed_trim(*c);
     // A cache that was just found or made may have room; else both its magazines change places or
     // one goes to the depot, and an empty one is loaded.
-    if (c->top == c->ceiling) { depot_.drain_cache(*c, place{*this}); }
+    if (c->top == c->ceiling) {
+        heed_trim(*c);
+        if (c->top == c->ceiling) { depot_.drain_cache(*c, place{*this}); }
+    }
     *c->top++ = p;
 }
 
@@ -117,6 +116,16 @@ void concurrent_pool::give_cold(cache& which, void* p) noexcept {
 /// chunks, of a new chunk, and at last the spare of another cache.
 /// Returns: false, with both magazines empty, when there is nothing in reach.
 bool concurrent_pool::fill(cache& c) noexcept {
+    heed_trim(c);
+    if (!refill(c)) { return false; }
+    // Those that take() does not fetch ahead: its view ends at the magazine.
+    for (std::size_t i = 2; i <= lookahead; ++i) {
+        compiler::prefetch_from_other_core(c.top[-static_cast<std::ptrdiff_t>(i)]);
+    }
+    return true;
+}
+
+bool concurrent_pool::refill(cache& c) noexcept {
     while (true) {
         // Looked at before the search: grow() notices a thread that grows after this look.
         const std::size_t seen = slot_count_.load(detail::memory_order::relaxed);

@@ -215,9 +215,9 @@ private:
     struct place;
 
     [[CAIRN_FORCE_INLINE]] cache& my_cache() noexcept {
-        using detail::heap_thread, detail::this_heap_thread;
-        const detail::cache_entry& e = this_heap_thread.entries[heap_thread::entry_of(serial)];
-        return e.serial == serial ? static_cast<cache&>(*e.cache) : detail::no_heap_cache;
+        const detail::cache_entry& e = detail::this_heap_thread.at(serial);
+        if (e.serial == serial) [[likely]] { return static_cast<cache&>(*e.cache); }
+        return detail::no_heap_cache;
     }
     [[CAIRN_FORCE_INLINE]] void* allocate_here(cache& c, std::size_t size,
                                                alignment align) noexcept;
@@ -318,7 +318,7 @@ static_assert(byte_allocator<concurrent_heap> && byte_allocator<concurrent_heap:
 inline void* concurrent_heap::allocate_here(cache& c, std::size_t size, alignment align) noexcept {
     if (!sizes::has(size, align)) [[unlikely]] { return allocate_large(size, align); }
     const unsigned k = sizes::class_of(size, align);
-    void** const top = c.stacks[k].top.load(detail::memory_order::relaxed);
+    void** const top = c.top(k);
     void* p = top[-1];
     if (p != nullptr) [[likely]] {
         c.set_top(k, top - 1);
@@ -356,8 +356,8 @@ inline void concurrent_heap::deallocate_here(cache& c, void* p, call_site from) 
 
 inline void concurrent_heap::put(cache& c, unsigned k, void* p) noexcept {
     poison(p, sizes::size_of(k));
-    void** const top = c.stacks[k].top.load(detail::memory_order::relaxed);
-    if (top == c.stacks[k].ceiling) [[unlikely]] {
+    void** const top = c.top(k);
+    if (top == c.ceiling(k)) [[unlikely]] {
         put_cold(c, k, p);
         return;
     }

@@ -207,9 +207,9 @@ private:
     static constexpr std::size_t lookahead = 8;
 
     cache& my_cache() noexcept {
-        using detail::my_pool_caches, detail::pool_caches;
-        const detail::cache_entry& e = my_pool_caches.entries[pool_caches::entry_of(serial)];
-        return e.serial == serial ? static_cast<cache&>(*e.cache) : detail::no_cache;
+        const detail::cache_entry& e = detail::my_pool_caches.at(serial);
+        if (e.serial == serial) [[likely]] { return static_cast<cache&>(*e.cache); }
+        return detail::no_cache;
     }
     void* take(cache& c) noexcept;
     void give(cache& c, void* p, call_site from) noexcept;
@@ -218,7 +218,8 @@ private:
     void give_cold(cache& c, void* p) noexcept;
     void* take_shared(cache& c) noexcept;
     [[nodiscard]] cache* usable(cache& which) noexcept;
-    [[nodiscard]] bool fill(cache& c) noexcept;
+    [[nodiscard]] [[CAIRN_NOINLINE]] bool fill(cache& c) noexcept;
+    [[nodiscard]] bool refill(cache& c) noexcept;
     [[nodiscard]] bool steal(magazine*& mine, const cache* thief) noexcept;
     [[nodiscard]] bool steal_into_depot() noexcept;
     void heed_trim(cache& c) noexcept;

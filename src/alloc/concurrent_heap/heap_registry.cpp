@@ -52,7 +52,7 @@ void clear_stacks(heap_cache& c, std::size_t largest) noexcept {
         at_first[-1] = nullptr;
         c.floors[k].store(at_first, detail::memory_order::relaxed);
         c.set_top(k, at_first);
-        c.stacks[k].ceiling = at_first;
+        c.ceilings[k].value = at_first;
         c.limits[k] = 0;
     }
     c.size_left = largest;
@@ -85,8 +85,10 @@ void concurrent_heap::place::give_batch(detail::slot_batch& b) const noexcept {
 /// The cache that the thread or view works with. Returns: nullptr: it works through the locks.
 heap_cache* concurrent_heap::usable(cache& which) noexcept {
     if (which.owner != nullptr) { return &which; }
-    return which.is_view ? nullptr
-                         : static_cast<cache*>(detail::cache_registry::find_or_make(*this));
+    if (which.is_view) { return nullptr; }
+    thread_cache* const known = detail::this_heap_thread.find_second(serial);
+    return static_cast<cache*>(known != nullptr ? known
+                                                : detail::cache_registry::find_or_make(*this));
 }
 
 thread_cache* concurrent_heap_registry::make(cache_owner& o) noexcept {

@@ -15,9 +15,7 @@ std::size_t entry_of(const cache_owner& o) noexcept {
 }
 
 cache_entry& second_entry(second_cache_table& second, const cache_owner& o) noexcept {
-    const std::uint64_t number =
-        o.serial / sizeof(cache_entry) >> std::countr_zero(o.home->entry_count);
-    return second.entries[number % second_cache_table::entry_count];
+    return second.at(o.serial, o.home->entry_count);
 }
 
 //     serial = (number * entries + entry) * 16          what each thread's table compares
@@ -193,7 +191,7 @@ thread_cache* cache_registry::find(cache_owner& o) noexcept {
     if (entry.serial == o.serial) { return entry.cache; }  // asked by another module
     if (mine.state.record == nullptr) { return nullptr; }
     // Another owner has the entry, or none has. The entry is this one's from now on.
-    second_cache_table* second = mine.state.record->second;
+    second_cache_table*& second = mine.state.second;
     if (second != nullptr && second_entry(*second, o).serial == o.serial) {
         entry = second_entry(*second, o);
         return entry.cache;
@@ -205,7 +203,6 @@ thread_cache* cache_registry::find(cache_owner& o) noexcept {
     if (second == nullptr) {
         if (void* const memory = home.tables.take(true)) {
             second = ::new (memory) second_cache_table{};
-            mine.state.record->second = second;
         }
     }
     if (second != nullptr) { second_entry(*second, o) = entry; }
@@ -220,9 +217,7 @@ void cache_registry::detach(cache_owner& o) noexcept {
     unlink(*c);
     const thread_tables mine = o.home->thread();
     mine.entries[entry_of(o)] = {0, nullptr};
-    if (second_cache_table* const second = mine.state.record->second; second != nullptr) {
-        second_entry(*second, o) = {0, nullptr};
-    }
+    if (mine.state.second != nullptr) { second_entry(*mine.state.second, o) = {0, nullptr}; }
     make_idle(o, *c);
 }
 
@@ -242,7 +237,8 @@ void cache_registry::exit_thread(cache_home& home, thread_record& record) noexce
         }
     }
     mine.state.record = nullptr;
-    if (record.second != nullptr) { home.tables.give(record.second); }
+    if (mine.state.second != nullptr) { home.tables.give(mine.state.second); }
+    mine.state.second = nullptr;
     home.records.give(&record);
 }
 

@@ -46,13 +46,6 @@ private:
     std::size_t piece_count_;  // that are asked for at once
 };
 
-/// For a thread that uses more owners than its first table has entries: owners that were made one
-/// after the other have different entries here. Read and written by the thread alone.
-struct second_cache_table {
-    static constexpr std::size_t entry_count = 1024;
-    cache_entry entries[entry_count];
-};
-
 /// The tables of the calling thread, in the module of a home.
 struct thread_tables {
     thread_state& state;

@@ -34,10 +34,13 @@ namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 /// Never written: a stack here is full.
 CAIRN_DETAIL_MODULE_LOCAL inline constinit void* no_slots[2] = {};
 
-/// Top and ceiling of one stack. Only its owner writes; stats() reads beside it.
-struct slot_stack {
-    atomic<void**> top{no_slots + 1};
-    void** ceiling = no_slots + 1;
+/// Ends of one stack. Only its owner writes; stats() reads beside it. In arrays of their own: the
+/// number of a class is then an index that the processor scales, without an instruction.
+struct slot_stack_top {
+    atomic<void**> value{no_slots + 1};
+};
+struct slot_stack_ceiling {
+    void** value = no_slots + 1;
 };
 
 struct heap_cache : thread_cache {
@@ -63,19 +66,23 @@ struct heap_cache : thread_cache {
         return count;
     }
 
-    slot_stack stacks[class_count] = {};
+    slot_stack_top tops[class_count] = {};
+    slot_stack_ceiling ceilings[class_count] = {};
     atomic<void**> floors[class_count] = {};
     std::uint16_t limits[class_count] = {};
 
     std::size_t size_left = 0;  // bytes by which the limits may still grow
     unsigned next_victim = 0;   // class that gives up room next
 
-    [[nodiscard]] unsigned count(unsigned c) const noexcept {
-        return static_cast<unsigned>(stacks[c].top.load(memory_order::relaxed) -
-                                     floors[c].load(memory_order::relaxed));
+    [[nodiscard]] void** top(std::size_t c) const noexcept {
+        return tops[c].value.load(memory_order::relaxed);
     }
-    void set_top(unsigned c, void** top) noexcept {
-        stacks[c].top.store(top, memory_order::relaxed);
+    void set_top(std::size_t c, void** top) noexcept {
+        tops[c].value.store(top, memory_order::relaxed);
+    }
+    [[nodiscard]] void** ceiling(std::size_t c) const noexcept { return ceilings[c].value; }
+    [[nodiscard]] unsigned count(unsigned c) const noexcept {
+        return static_cast<unsigned>(top(c) - floors[c].load(memory_order::relaxed));
     }
 };
 
@@ -107,7 +114,7 @@ inline constexpr heap_cache_layout cache_layout{};
 static_assert(heap_cache::slot_count_max(std::size_t{1} << 20) == 4156, "as the first screen says");
 static_assert(cache_layout.first_part <= heap_cache::first_page, "the first page has all of it");
 
-// 152 bytes. The way to them is no call, which may allocate in a thread's first use.
+// 160 bytes. The way to them is no call, which may allocate in a thread's first use.
 using heap_thread = cache_table<8>;
 #if CAIRN_SHARED
 CAIRN_INITIAL_EXEC extern constinit thread_local heap_thread this_heap_thread;

@@ -23,7 +23,6 @@ namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 struct cache_owner;
 struct cache_home;
-struct second_cache_table;
 struct thread_cache;
 
 /// Head of the list of a thread's caches, guarded by the lock of the home. Not in thread-local
@@ -31,7 +30,6 @@ struct thread_cache;
 /// unseen.
 struct thread_record {
     thread_cache* first = nullptr;
-    second_cache_table* second = nullptr;  // nullptr: not needed yet
 };
 
 /// What a thread or view holds of one heap or pool; its slots are in the derived class.
@@ -52,10 +50,23 @@ struct cache_entry {
     thread_cache* cache;
 };
 
+/// For a thread that uses more owners than its first table has entries: owners that were made one
+/// after the other have different entries here. Read and written by the thread alone.
+struct second_cache_table {
+    static constexpr std::size_t entry_count = 1024;
+
+    /// The number in the serial selects the entry; below it lies the entry of the first table.
+    [[nodiscard]] cache_entry& at(std::uint64_t serial, std::size_t first_table_count) noexcept {
+        return entries[serial / (sizeof(cache_entry) * first_table_count) % entry_count];
+    }
+    cache_entry entries[entry_count];
+};
+
 struct thread_state {
-    thread_record* record;  // all caches of the thread; nullptr: none yet
-    bool is_attaching;      // its end is being watched, which may allocate
-    bool is_ending;         // the caches have gone back already
+    thread_record* record;       // all caches of the thread; nullptr: none yet
+    second_cache_table* second;  // nullptr: not needed yet
+    bool is_attaching;           // its end is being watched, which may allocate
+    bool is_ending;              // the caches have gone back already
 };
 
 /// A thread's way to its caches. Trivial and constant-initialized: no guard, no wrapper function.
@@ -71,6 +82,23 @@ struct cache_table {
     static constexpr std::size_t entry_of(std::uint64_t serial) noexcept {
         return serial / sizeof(cache_entry) % entry_count;
     }
+    /// The entry that the owner with this serial may have. The offset is in bytes: gcc otherwise
+    /// keeps the address of the table in two registers.
+    [[nodiscard, CAIRN_FORCE_INLINE]] const cache_entry& at(std::uint64_t serial) const noexcept {
+        constexpr std::size_t offsets = (entry_count - 1) * sizeof(cache_entry);
+        const void* const entry = reinterpret_cast<const char*>(entries) + (serial & offsets);
+        return *static_cast<const cache_entry*>(entry);
+    }
+    /// The cache of an owner whose entry another one has. The entry is this owner's from now on.
+    /// Returns: nullptr when the second table does not have it either.
+    [[nodiscard]] thread_cache* find_second(std::uint64_t serial) noexcept {
+        if (state.second == nullptr) { return nullptr; }
+        const cache_entry& known = state.second->at(serial, entry_count);
+        if (known.serial != serial) { return nullptr; }
+        entries[entry_of(serial)] = known;
+        return known.cache;
+    }
+
     cache_entry entries[entry_count];
     thread_state state;
 };
