@@ -19,7 +19,7 @@ lab:
 
 demo:
 	@tools/bootstrap demo
-	@CXX=$${CXX:-g++} cmake --preset release -B build/demo -DCAIRN_TESTS=OFF >/dev/null
+	@CXX=$${CXX:-g++} cmake --preset release -B build/demo -DCAIRN_TESTS=OFF -DCAIRN_DEMO=ON >/dev/null
 	@cmake --build build/demo --target cairn-demo
 	@build/demo/demo/cairn-demo $(DEMO)
 

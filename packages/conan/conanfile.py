@@ -28,7 +28,8 @@ class Cairn(ConanFile):
 
     def export_sources(self):
         tree = os.path.join(self.recipe_folder, "../..")
-        for pattern in ("CMakeLists.txt", "LICENSE", "cmake/*", "include/*", "src/*", "testing/*", "debuggers/*"):
+        for pattern in ("CMakeLists.txt", "LICENSE", "cmake/*", "include/*", "src/*", "malloc/*", "testing/*",
+                        "debuggers/*"):
             copy(self, pattern, tree, self.export_sources_folder)
 
     def config_options(self):
