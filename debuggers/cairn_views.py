@@ -52,7 +52,6 @@ members = {
     "table_view": {"base": "base_", "pitch": "capacity_", "first": "first_", "size": "size_"},
     "table_row": {"base": "base_", "pitch": "capacity_", "index": "index_"},
     "split_ref": {"components": "components_"},
-    "strided_span": {"first": "first_", "stride": "stride_", "count": "count_"},
     "blocked_span": {"first": "first_", "block_size": "block_size_", "count": "count_"},
     "split_span": {"components": "components_", "count": "count_"},
     "index_iterator": {"view": "view_", "index": "index_"},
@@ -874,6 +873,7 @@ class Views:
         m = Members(value, kind)
         element, count = value.type.argument(0), m.integer("count")
         lanes = number(arguments(value.type.name)[1]) if kind == "blocked_span" else 0
+        kind = "strided_span" if lanes == 1 else kind
         if kind == "split_span":
             size = self.process.pointer_size
             parts = m.components.type.size // size
@@ -891,8 +891,7 @@ class Views:
 
             def make():
                 for i in range(count):
-                    at = (i // lanes * m.integer("block_size") + i % lanes * element.size
-                          if lanes else i * m.integer("stride"))
+                    at = i // lanes * m.integer("block_size") + i % lanes * element.size
                     yield f"[{i}]", self.process.at(first + at, element)
         return View(f"{kind} of {count}", make, counted=True)
 
@@ -1542,7 +1541,6 @@ views = {
     "table_view": Views.table_view,
     "table_row": Views.table_row,
     "split_ref": Views.split_ref,
-    "strided_span": Views.span,
     "blocked_span": Views.span,
     "split_span": Views.span,
     "index_iterator": Views.index_iterator,

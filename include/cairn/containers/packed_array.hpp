@@ -180,14 +180,12 @@ public:
 
     /// Requires: row < size().
     [[nodiscard]] [[CAIRN_FORCE_INLINE]] T& operator[](std::size_t row) noexcept {
-        CAIRN_ASSERT(row < size_, "a row is below size()",
-                     detail::beyond_end(this, "packed_array", row, size_));
+        expect_row(row);
         if constexpr (!is_plain) { mark_.expect_no_gap(this, type_name); }
         return rows_[row];
     }
     [[nodiscard]] [[CAIRN_FORCE_INLINE]] const T& operator[](std::size_t row) const noexcept {
-        CAIRN_ASSERT(row < size_, "a row is below size()",
-                     detail::beyond_end(this, "packed_array", row, size_));
+        expect_row(row);
         if constexpr (!is_plain) { mark_.expect_no_gap(this, type_name); }
         return rows_[row];
     }
@@ -234,7 +232,8 @@ public:
     template <class... Args>
     [[CAIRN_FORCE_INLINE]] T* emplace_in_room(Args&&... args) {
         CAIRN_ASSERT(size_ < capacity_, "there is room");
-        [[maybe_unused]] const auto change = begin_building<Args...>();
+        constexpr bool runs_code = !std::is_trivially_constructible_v<T, Args...>;
+        [[maybe_unused]] const auto building = mark_.begin_building<runs_code>(this, type_name);
         T* const row = rows_ + size_;
         cairn::unpoison(row, sizeof(T));
         detail::construct_at<T>(static_cast<void*>(row), std::forward<Args>(args)...);
@@ -280,9 +279,8 @@ public:
     /// Returns: which row moved where.
     /// Requires: row < size().
     moved_row swap_erase(std::size_t row) noexcept {
-        CAIRN_ASSERT(row < size_, "a row is below size()",
-                     detail::beyond_end(this, "packed_array", row, size_));
-        [[maybe_unused]] const auto change = begin_ending();
+        expect_row(row);
+        [[maybe_unused]] const auto change = mark_.begin<!is_plain>(this, type_name);
         return move_last_to(row);
     }
 
@@ -416,23 +414,9 @@ private:
         std::is_trivially_copyable_v<T> && std::is_copy_assignable_v<T>;
     static constexpr const char* type_name = "packed_array";
     [[nodiscard]] auto begin_change() noexcept { return mark_.begin(this, type_name); }
-    /// No function of the user runs where a constructor is trivial: the mark is read, not set.
-    template <class... Args>
-    [[nodiscard, CAIRN_FORCE_INLINE]] auto begin_building() noexcept {
-        if constexpr (std::is_trivially_constructible_v<T, Args...>) {
-            mark_.expect_free(this, type_name);
-            return 0;
-        } else {
-            return mark_.begin_building(this, type_name);
-        }
-    }
-    [[nodiscard, CAIRN_FORCE_INLINE]] auto begin_ending() noexcept {
-        if constexpr (is_plain) {
-            mark_.expect_free(this, type_name);
-            return 0;
-        } else {
-            return begin_change();
-        }
+    void expect_row([[maybe_unused]] std::size_t row) const noexcept {
+        CAIRN_ASSERT(row < size_, "a row is below size()",
+                     detail::beyond_end(this, type_name, row, size_));
     }
 
     moved_row move_last_to(std::size_t row) noexcept {

@@ -129,39 +129,6 @@ public:
     }
 };
 
-inline constexpr auto packed_rows_question = [](auto&&) { return false; };
-// clang-format off: a member a line, with its sentence
-/// Rows 0 ... size() - 1 without holes, which slot_rows keeps in step with their handles.
-template <class R, class Value = typename R::value_type>
-concept packed_rows =
-    std::movable<R> && requires(R& rows, const R& read, std::size_t n, Value&& value,
-                                std::span<std::uint32_t> order) {
-    { read.size() } -> std::same_as<std::size_t>;      // how many there are
-    { read.capacity() } -> std::same_as<std::size_t>;  // up to here emplace_in_room() may be called
-    rows[n];                                           // row n: an object, or a row of references
-    rows.begin() + std::ptrdiff_t{};                   // random access, in row order
-    read.begin() + std::ptrdiff_t{};                   // the same, to read
-    // room for n rows in all, and then for what the function makes room for; false: exhausted
-    { rows.reserve_with(n, [] { return true; }) } -> std::same_as<bool>;
-    { rows.shrink_to_fit() } -> std::same_as<bool>;    // false: no smaller block
-    // n rows never move; false: refused
-    { rows.reserve_address_space(n, page_options{}) } -> std::same_as<bool>;
-    { rows.emplace_back(static_cast<Value&&>(value)) } -> std::same_as<bool>;  // false: exhausted
-    rows.emplace_in_room(static_cast<Value&&>(value)); // the same, below capacity()
-    rows.emplace_growing(static_cast<Value&&>(value)); // the same, where there is hardly room
-    rows.swap_erase(n);                                // the last row moves into row n
-    // the order stays; f(first, answers, count) is called before the rows [first, first + count)
-    // move, and after those before them; count <= asked_rows_max
-    rows.erase_if(packed_rows_question, [](std::size_t, const bool*, std::size_t) {});
-    rows.swap_rows(n, n);                              // two rows change places
-    { rows.permute(order) } -> std::same_as<bool>;     // row r becomes order[r]; false: exhausted
-    { rows.copy_from(read) } -> std::same_as<bool>;    // the rows of another; false: exhausted
-    rows.for_each([](auto&&) {});                      // calls f(row) for each, in row order
-    rows.clear();                                      // no rows; keeps the memory
-    read.validate();                                   // a broken invariant stops a checked build
-};
-// clang-format on
-
 /// The handles and rows of a map, side by side, in row order.
 template <class Handle, class RowIterator>
 class slot_items {
@@ -196,7 +163,7 @@ concept tells_its_handle = requires(const T& object) {
 ///
 ///     slots_       handle -> row        [ 0 ][ - ][ 1 ][ 2 ]      slot_directory
 ///     handles_     row -> handle        [ h0 ][ h2 ][ h3 ]
-///     rows_        row -> object        [ a  ][ c  ][ d  ]        packed_rows
+///     rows_        row -> object        [ a  ][ c  ][ d  ]        packed_array, table
 ///
 ///     insertion    room in all three; the row is built; slot and handle of the row are written
 ///     erasure      the last row moves into the hole; its slot is written; the slot of the erased
@@ -237,7 +204,6 @@ public:
           handle_memory_{cache_line_alignment, upstream},
           rows_{upstream},
           limbo_{upstream} {
-        static_assert(packed_rows<rows_type>, "rows are kept in step: see packed_rows");
         slots_.set_live_max(0);
     }
     /// Takes the rows, handles and memory of `other`, which is empty afterwards; the handles find
@@ -256,7 +222,7 @@ public:
     /// the handles of the new ones find them.
     slot_rows& operator=(slot_rows&& other) noexcept {
         if (this != &other) {
-            expect_free();
+            mark_.expect_free(this, Parts::name);
             slot_rows taken{std::move(other)};
             std::swap(slots_, taken.slots_);
             std::swap(handles_, taken.handles_);
@@ -272,7 +238,7 @@ public:
     slot_rows(const slot_rows&) = delete;
     slot_rows& operator=(const slot_rows&) = delete;
     ~slot_rows() {
-        [[maybe_unused]] const auto change = begin_change();
+        [[maybe_unused]] const auto change = mark_.begin(this, Parts::name);
         owners_.expect_none(this, Parts::name);
         if constexpr (!std::is_trivially_destructible_v<value_type>) {
             // Every handle is stale before the first destructor runs.
@@ -319,11 +285,11 @@ public:
     }
     /// As operator[], and a handle that finds nothing stops every build.
     [[nodiscard]] reference at(handle_type h, call_site from = call_site::current()) noexcept {
-        return own_row(rows_, h, found_or_stop(h, from));
+        return own_row(rows_, h, live_row<true>(h, from));
     }
     [[nodiscard]] const_reference at(handle_type h,
                                      call_site from = call_site::current()) const noexcept {
-        return own_row(rows_, h, found_or_stop(h, from));
+        return own_row(rows_, h, live_row<true>(h, from));
     }
     /// Why find(h) finds nothing. Any handle may be asked for. For messages: it costs a call.
     [[nodiscard]] handle_fault fault_of(handle_type h) const noexcept {
@@ -388,14 +354,14 @@ public:
     }
 
     [[nodiscard]] iterator begin() noexcept {
-        expect_whole();
+        mark_.expect_whole(this, Parts::name);
         return first_row();
     }
     [[nodiscard]] iterator end() noexcept { return iterator{rows_.end()}; }
     [[nodiscard]] const_iterator begin() const noexcept { return cbegin(); }
     [[nodiscard]] const_iterator end() const noexcept { return cend(); }
     [[nodiscard]] const_iterator cbegin() const noexcept {
-        expect_whole();
+        mark_.expect_whole(this, Parts::name);
         return const_iterator{rows_.begin()};
     }
     [[nodiscard]] const_iterator cend() const noexcept { return const_iterator{rows_.end()}; }
@@ -413,9 +379,9 @@ public:
     /// Returns: false when exhausted, or when the handle has too few index bits; then nothing that
     /// can be seen has changed.
     [[nodiscard]] bool reserve(std::size_t count) {
-        [[maybe_unused]] const auto change = begin_change();
+        [[maybe_unused]] const auto change = mark_.begin(this, Parts::name);
         // The slots last: they are written, and kept, where rows that find no room cost nothing.
-        const auto also = [&] { return slots_.reserve(count) && grow_handles(count, false); };
+        const auto also = [&] { return slots_.reserve(count) && reserve_handles(count); };
         if (count > max_size() || !rows_.reserve_with(count, also)) { return false; }
         set_row_max();
         return true;
@@ -430,7 +396,7 @@ public:
     [[nodiscard]] bool reserve_address_space(std::size_t count_max,
                                              page_options how = {}) noexcept {
         CAIRN_ASSERT(slots_.capacity() == 0, "addresses are reserved before the first insertion");
-        expect_free();
+        mark_.expect_free(this, Parts::name);
         return count_max != 0 && count_max <= max_size() &&
                slots_.reserve_address_space(count_max, how) &&
                handle_memory_.reserve_address_space(count_max * sizeof(handle_type), how) &&
@@ -443,7 +409,7 @@ public:
     ///          before one that is in use, or that have lived more than 1/16 of their lives, stay.
     /// Returns: false when the upstream has no smaller block; what needs it stays as large then.
     [[nodiscard]] bool shrink_to_fit() {
-        [[maybe_unused]] const auto change = begin_change();
+        [[maybe_unused]] const auto change = mark_.begin(this, Parts::name);
         const bool rows_fit = rows_.shrink_to_fit();
         const bool handles_fit = handle_memory_.shrink(size() * sizeof(handle_type));
         note_handle_room();
@@ -460,7 +426,7 @@ public:
     /// Throws:  what the row's constructor throws; nothing has changed then.
     template <class... Args>
     [[nodiscard, CAIRN_FORCE_INLINE]] handle_type emplace(Args&&... args) {
-        [[maybe_unused]] const auto building = begin_building();
+        [[maybe_unused]] const auto building = mark_.begin_building(this, Parts::name);
         if (!slots_.is_ready()) [[unlikely]] {
             const handle_type h = next_handle_growing();
             if (!h || !rows_.emplace_growing(std::forward<Args>(args)...)) { return {}; }
@@ -477,9 +443,9 @@ public:
     /// As emplace otherwise. `make` must not change this map.
     template <class Make>
     [[nodiscard]] handle_type emplace_with(Make&& make) {
-        [[maybe_unused]] const auto building = begin_building();
+        [[maybe_unused]] const auto building = mark_.begin_building(this, Parts::name);
         const handle_type h = next_handle();
-        if (!h || !emplace_made([&]() -> value_type { return make(h); })) [[unlikely]] {
+        if (!h || !rows_.emplace_from([&]() -> value_type { return make(h); })) [[unlikely]] {
             return {};
         }
         return commit(h.index(), h.generation());
@@ -494,7 +460,7 @@ public:
     /// A handle now, the row later: find() finds nothing until fulfil().
     /// Returns: null when exhausted.
     [[nodiscard]] handle_type promise_handle() noexcept {
-        expect_free();
+        mark_.expect_free(this, Parts::name);
         const std::uint32_t slot = slots_.next();
         if (slot == none) [[unlikely]] { return {}; }
         const handle_type h = handle_type::make(slot, slots_.generation(slot));
@@ -507,18 +473,14 @@ public:
     template <class... Args>
     [[nodiscard]] pointer fulfil(handle_type h, Args&&... args) {
         CAIRN_ASSERT(is_promised(h), "only a promised handle can be fulfilled");
-        [[maybe_unused]] const auto building = begin_building();
+        [[maybe_unused]] const auto building = mark_.begin_building(this, Parts::name);
         if (!make_room() || !rows_.emplace_back(std::forward<Args>(args)...)) [[unlikely]] {
             return pointer{};
         }
         const std::size_t row = size() - 1;
         slots_.fulfil(h.index(), static_cast<std::uint32_t>(row));
         handles_[row] = h;
-        if constexpr (std::is_pointer_v<pointer>) {
-            return address_of(rows_, row);
-        } else {
-            return pointer{rows_[row]};
-        }
+        return pointer_to<pointer>(rows_, row);
     }
     /// True when `h` came from promise_handle() and was neither fulfilled nor abandoned.
     [[nodiscard]] bool is_promised(handle_type h) const noexcept {
@@ -527,7 +489,7 @@ public:
     /// Gives a promised handle back unused: it is stale from now on. Requires: is_promised(h).
     void abandon(handle_type h) noexcept {
         CAIRN_ASSERT(is_promised(h), "only a promised handle can be abandoned");
-        expect_free();
+        mark_.expect_free(this, Parts::name);
         slots_.vacate(h.index());
     }
 
@@ -539,7 +501,7 @@ public:
         std::uint32_t row;
         if (!find_row(h, row)) [[unlikely]] { return false; }
         (void)own_row(rows_, h, row);
-        [[maybe_unused]] const auto change = begin_change();
+        [[maybe_unused]] const auto change = mark_.begin(this, Parts::name);
         erase_row(row, h);
         return true;
     }
@@ -547,13 +509,13 @@ public:
     ///     for (auto it = m.begin(); it != m.end();) { it = dead(*it) ? m.erase(it) : it + 1; }
     iterator erase(const_iterator where) {
         const std::size_t row = row_number(where);
-        [[maybe_unused]] const auto change = begin_change();
+        [[maybe_unused]] const auto change = mark_.begin(this, Parts::name);
         erase_row(row);
         return first_row() + static_cast<std::ptrdiff_t>(row);
     }
     iterator erase(const_iterator first, const_iterator last) {
         const std::size_t row = row_number(first);
-        [[maybe_unused]] const auto change = begin_change();
+        [[maybe_unused]] const auto change = mark_.begin(this, Parts::name);
         for (std::size_t end = row_number(last); end != row; --end) { erase_row(end - 1); }
         return first_row() + static_cast<std::ptrdiff_t>(row);
     }
@@ -565,7 +527,7 @@ public:
     /// Cost:    behind the first row that is erased, one move of each row, and a store to its slot.
     template <class Predicate>
     std::size_t erase_if(Predicate&& predicate) {
-        [[maybe_unused]] const auto change = begin_change();
+        [[maybe_unused]] const auto change = mark_.begin(this, Parts::name);
         static_assert(std::is_invocable_v<Predicate&, reference>,
                       "the predicate takes a row: auto&&");
         const std::size_t before = size();
@@ -579,7 +541,7 @@ public:
     /// Cost: as erase(), for each row that is erased.
     template <class Predicate>
     std::size_t swap_erase_if(Predicate&& predicate) {
-        [[maybe_unused]] const auto change = begin_change();
+        [[maybe_unused]] const auto change = mark_.begin(this, Parts::name);
         static_assert(std::is_invocable_v<Predicate&, reference>,
                       "the predicate takes a row: auto&&");
         const std::size_t before = size();
@@ -597,7 +559,7 @@ public:
         std::optional<value_type> taken;  // one for every return: built where the caller wants it
         std::uint32_t row;
         if (find_row(h, row)) [[likely]] {
-            [[maybe_unused]] const auto change = begin_change();
+            [[maybe_unused]] const auto change = mark_.begin(this, Parts::name);
             taken.emplace(moved_out(row));
             erase_row(row, h);
         }
@@ -606,7 +568,7 @@ public:
     /// Every row is destroyed and every handle is stale, promised ones too. Keeps the memory.
     /// What is retired still waits for its fence. O(rows).
     void clear() noexcept {
-        [[maybe_unused]] const auto change = begin_change();
+        [[maybe_unused]] const auto change = mark_.begin(this, Parts::name);
         for (std::size_t r = size(); r != 0; --r) { slots_.vacate(handles_[r - 1].index()); }
         slots_.vacate_promised();
         rows_.clear();
@@ -620,7 +582,7 @@ public:
     [[nodiscard]] bool retire(handle_type h, std::uint64_t fence) {
         std::uint32_t row;
         if (!find_row(h, row)) [[unlikely]] { return false; }
-        [[maybe_unused]] const auto change = begin_change();
+        [[maybe_unused]] const auto change = mark_.begin(this, Parts::name);
         if (limbo_.emplace_from([&] { return waiting{moved_out(row), fence}; }) == nullptr) {
             return false;
         }
@@ -629,7 +591,7 @@ public:
     }
     /// Destroys what was retired with a fence <= completed. Returns: how many. O(pending).
     std::size_t collect(std::uint64_t completed) {
-        [[maybe_unused]] const auto change = begin_change();
+        [[maybe_unused]] const auto change = mark_.begin(this, Parts::name);
         return limbo_.swap_erase_if([=](const waiting& w) { return w.fence <= completed; });
     }
     /// Rows that wait for their fence.
@@ -651,7 +613,7 @@ public:
     /// Requires: no handle of any row that ever lived in them is left, anywhere. At a level change
     /// you may know that; say so with cairn::no_handles_left. Returns: how many came back.
     std::size_t recycle_slots(no_handles_left_t proof) noexcept {
-        expect_free();
+        mark_.expect_free(this, Parts::name);
         return slots_.recycle_worn_out(proof);
     }
 
@@ -667,7 +629,7 @@ public:
     /// Exchanges two rows; handles, and columns attached to a table, follow.
     void swap_rows(std::size_t a, std::size_t b) {
         CAIRN_ASSERT(a < size() && b < size(), "a row is below size()");
-        [[maybe_unused]] const auto change = begin_change();
+        [[maybe_unused]] const auto change = mark_.begin(this, Parts::name);
         rows_.swap_rows(a, b);
         const handle_type first = handles_[a];
         lead(a, handles_[b]);
@@ -680,9 +642,9 @@ public:
     /// Requires: nothing was inserted or reserved yet.
     /// Returns: false when exhausted; the map can only be destroyed then.
     [[nodiscard]] bool copy_from(const slot_rows& other) {
-        [[maybe_unused]] const auto change = begin_change();
+        [[maybe_unused]] const auto change = mark_.begin(this, Parts::name);
         [[maybe_unused]] const auto loop = other.begin_loop();
-        if (!slots_.copy_from(other.slots_) || !grow_handles(other.size(), false) ||
+        if (!slots_.copy_from(other.slots_) || !reserve_handles(other.size()) ||
             !rows_.copy_from(other.rows_)) {
             return false;
         }
@@ -714,10 +676,10 @@ protected:
         return asserts_enabled && tells_its_handle<value_type, handle_type>;
     }
     /// `object`, which `h` has found. Checked builds ask it for its handle, where it can tell.
-    template <class Other>
-    [[nodiscard]] [[CAIRN_FORCE_INLINE]] static Other* own([[maybe_unused]] handle_type h,
-                                                           Other* object) noexcept {
-        if constexpr (asks_objects()) {
+    template <class Pointer>
+    [[nodiscard]] [[CAIRN_FORCE_INLINE]] static Pointer own([[maybe_unused]] handle_type h,
+                                                            Pointer object) noexcept {
+        if constexpr (rows_are_objects && asks_objects()) {
             [[maybe_unused]] const handle_type stored = object->handle();
             CAIRN_ASSERT(
                 !stored || (stored.index() == h.index() && stored.generation() == h.generation()),
@@ -743,15 +705,22 @@ protected:
         }
     }
     template <class Pointer, class Rows>
+    [[nodiscard]] [[CAIRN_FORCE_INLINE]] static Pointer pointer_to(Rows& rows,
+                                                                   std::size_t row) noexcept {
+        if constexpr (rows_are_objects) {
+            return detail::not_null(address_of(rows, row));
+        } else {
+            return Pointer{living_row(rows, row)};
+        }
+    }
+    template <class Pointer, class Rows>
     [[nodiscard]] [[CAIRN_FORCE_INLINE]] Pointer find_in(Rows& rows, handle_type h) const noexcept {
         std::uint32_t row;
         if constexpr (requires { rows.data(); }) {
             auto* const all = rows.data();  // before the question: loops keep it in a register
             return find_row(h, row) ? detail::not_null(own(h, all + row)) : nullptr;
-        } else if constexpr (std::is_pointer_v<Pointer>) {
-            return find_row(h, row) ? detail::not_null(own(h, address_of(rows, row))) : nullptr;
         } else {
-            return find_row(h, row) ? Pointer{living_row(rows, row)} : Pointer{};
+            return find_row(h, row) ? own(h, pointer_to<Pointer>(rows, row)) : Pointer{};
         }
     }
     /// Row `row`, which a handle has just found: in erase_if(), too, where others have ended.
@@ -776,19 +745,12 @@ protected:
             return living_row(rows, row);
         }
     }
-    /// The row of `h`. Requires: contains(h).
-    [[nodiscard]] [[CAIRN_FORCE_INLINE]] std::uint32_t live_row(
-        handle_type h, [[maybe_unused]] call_site from) const noexcept {
+    /// The row of `h`. Where it finds nothing, checked builds stop, and with `Always` every build.
+    template <bool Always = asserts_enabled>
+    [[nodiscard]] [[CAIRN_FORCE_INLINE]] std::uint32_t live_row(handle_type h,
+                                                                call_site from) const noexcept {
         const std::uint32_t row = slots_.find(h.index(), h.generation());
-#if CAIRN_ASSERTS
-        if (row == none) [[unlikely]] { refuse(h, from); }
-#endif
-        return row;
-    }
-    [[nodiscard]] [[CAIRN_FORCE_INLINE]] std::uint32_t found_or_stop(
-        handle_type h, call_site from) const noexcept {
-        std::uint32_t row;
-        if (!find_row(h, row)) [[unlikely]] { refuse(h, from); }
+        if (Always && row == none) [[unlikely]] { refuse(h, from); }
         return row;
     }
     /// Stops the program and names what is wrong with `h`. Requires: it finds nothing.
@@ -801,12 +763,11 @@ protected:
 
     /// A loop over the rows, until the scope ends.
     [[nodiscard]] auto begin_loop() const noexcept { return mark_.visit(this, Parts::name); }
-    void expect_whole() const noexcept { mark_.expect_whole(this, Parts::name); }
 
     /// The rows take the order that `find_order` finds (sort_rows.hpp), and so do their handles.
     template <class FindOrder>
     [[nodiscard]] bool sorted(FindOrder find_order) {
-        [[maybe_unused]] const auto change = begin_change();
+        [[maybe_unused]] const auto change = mark_.begin(this, Parts::name);
         const auto use = [this](std::span<std::uint32_t> order, void* spare) {
             // Before permute(), which spoils `order`; into a copy, since a refusal there must
             // change no handle.
@@ -820,16 +781,7 @@ protected:
     }
 
 private:
-    [[nodiscard, CAIRN_FORCE_INLINE]] auto begin_change() noexcept {
-        return mark_.begin(this, Parts::name);
-    }
     [[nodiscard]] iterator first_row() noexcept { return iterator{rows_.begin()}; }
-    [[nodiscard, CAIRN_FORCE_INLINE]] auto begin_building() noexcept {
-        return mark_.begin_building(this, Parts::name);
-    }
-    [[CAIRN_FORCE_INLINE]] void expect_free() const noexcept {
-        mark_.expect_free(this, Parts::name);
-    }
 
     struct waiting {
         using other_array_expects_movable = void;  // the one of the rows: one sentence is enough
@@ -880,14 +832,6 @@ private:
             }
         } else {
             self.rows_.for_each(f);
-        }
-    }
-    template <class Made>
-    [[nodiscard]] bool emplace_made(Made made) {
-        if constexpr (requires { rows_.emplace_from(made); }) {
-            return rows_.emplace_from(made) != nullptr;
-        } else {
-            return rows_.emplace_back(made());
         }
     }
     /// The value of a row that is erased next.
@@ -947,19 +891,19 @@ private:
     /// Room for the handle of one row more.
     [[nodiscard]] bool make_room() noexcept {
         const std::size_t count = slots_.live_count();
-        return count < handle_capacity_ || grow_handles(count + 1, true);
+        return count < handle_capacity_ ||
+               take_room(handle_memory_.find_room_for_more(count, sizeof(handle_type)));
     }
-    [[nodiscard]] bool grow_handles(std::size_t count, bool geometric) noexcept {
-        const auto attempt = [this](std::size_t rows) {
-            return handle_memory_.grow(rows * sizeof(handle_type), size() * sizeof(handle_type));
-        };
-        if (count <= handle_capacity_) { return true; }
-        if (!cairn::detail::grow_room(handle_capacity_, count, max_size(),
-                                      !geometric || handle_memory_.is_reserved(), attempt)) {
-            return false;
+    [[nodiscard]] bool reserve_handles(std::size_t count) noexcept {
+        return count <= handle_capacity_ ||
+               take_room(handle_memory_.find_room(count, sizeof(handle_type)));
+    }
+    [[nodiscard]] bool take_room(growable_memory::room room) noexcept {
+        if (room.block != nullptr) {
+            handle_memory_.finish_copy(room.block, room.size, size() * sizeof(handle_type));
         }
         note_handle_room();
-        return true;
+        return room.size != 0;
     }
     void note_handle_room() noexcept {
         handles_ = reinterpret_cast<handle_type*>(handle_memory_.data());

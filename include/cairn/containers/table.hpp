@@ -211,11 +211,18 @@ public:
     template <class... Args>
     [[CAIRN_FORCE_INLINE]] void emplace_in_room(Args&&... args) {
         CAIRN_ASSERT(m_.size < m_.capacity, "there is room");
-        [[maybe_unused]] const auto building = begin_building();
+        constexpr bool runs_code = !std::is_trivially_copyable_v<Row>;
+        [[maybe_unused]] const auto building =
+            m_.mark.template begin_building<runs_code>(this, type_name);
         if (detail::poison_is_seen()) { m_.watch(desc(), m_.size + 1); }
         rows_in_place().construct(m_.size, static_cast<Args&&>(args)...);
         ++m_.size;
         if (m_.followers != nullptr) { m_.tell_added(m_.size - 1, 1); }
+    }
+    /// As emplace_back, with the row that make() returns.
+    template <class Make>
+    [[nodiscard]] bool emplace_from(Make&& make) {
+        return emplace_back(make());
     }
     [[nodiscard, CAIRN_FORCE_INLINE]] bool push_back(const Row& row) { return emplace_back(row); }
     [[nodiscard, CAIRN_FORCE_INLINE]] bool push_back(Row&& row) {
@@ -464,15 +471,6 @@ private:
     [[CAIRN_FORCE_INLINE]] void expect_no_gap() const noexcept {
         if constexpr (!std::is_trivially_copyable_v<Row>) {
             m_.mark.expect_no_gap(this, type_name);
-        }
-    }
-    /// No function of the user runs where fields are only bytes: the mark is read, not set.
-    [[nodiscard, CAIRN_FORCE_INLINE]] auto begin_building() noexcept {
-        if constexpr (std::is_trivially_copyable_v<Row>) {
-            m_.mark.expect_free(this, type_name);
-            return 0;
-        } else {
-            return m_.mark.begin_building(this, type_name);
         }
     }
 

@@ -33,11 +33,7 @@ template <class Base>
 using polymorphic_handle = typename polymorphic_policy<Base>::template handle_type<Base>;
 
 template <class T>
-struct typed_rows_parts {
-    using value = T;
-    using rows = packed_array<T>;
-    using pointer = T*;
-    using const_pointer = const T*;
+struct typed_rows_parts : slot_map_parts<T> {
     using iterator = T*;
     using const_iterator = const T*;
     static constexpr const char* name = "polymorphic_store";

@@ -279,43 +279,6 @@ template <auto Member, class V>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 
-/// A field of all rows of an aos table: one element in each row.
-///
-///      first
-///      v
-///      | x y life | x y life | x y life |        sizeof(Row) bytes from one element to the next
-///      ^          ^          ^
-///
-/// Cost: a loop loads a cache line for each row or two, whatever the size of the field.
-/// Lifetime: until the table grows or ends, as for a pointer into a vector.
-template <class T>
-class strided_span {
-    using bytes = std::conditional_t<std::is_const_v<T>, const std::byte, std::byte>;
-
-public:
-    using value_type = std::remove_cv_t<T>;
-
-    constexpr strided_span() noexcept = default;
-    /// `stride` in bytes.
-    strided_span(T* first, std::size_t stride, std::size_t count) noexcept
-        : first_{reinterpret_cast<bytes*>(first)}, stride_{stride}, count_{count} {}
-
-    [[nodiscard]] std::size_t size() const noexcept { return count_; }
-    [[nodiscard]] bool empty() const noexcept { return count_ == 0; }
-    [[nodiscard]] T& operator[](std::size_t i) const noexcept {
-        CAIRN_ASSERT(i < count_, "a column is read inside its rows",
-                     detail::beyond_end(this, "column", i, count_));
-        return *reinterpret_cast<T*>(first_ + i * stride_);
-    }
-    [[nodiscard]] auto begin() const noexcept { return detail::index_iterator{*this, 0}; }
-    [[nodiscard]] auto end() const noexcept { return detail::index_iterator{*this, count_}; }
-
-private:
-    bytes* first_ = nullptr;
-    std::size_t stride_ = 0;  // bytes
-    std::size_t count_ = 0;
-};
-
 /// A field of all rows of an aosoa table: `Lanes` elements together in each block.
 ///
 ///      first                 block_size bytes               block(1)
@@ -324,6 +287,7 @@ private:
 ///
 /// A kernel asks for block(b), whose elements are contiguous: one register of 4 or 8 floats.
 /// Cost: an index is a shift, a mask and an addition, because Lanes is a power of two.
+/// Lifetime: until the table grows or ends, as for a pointer into a vector.
 template <class T, std::size_t Lanes>
 class blocked_span {
     using bytes = std::conditional_t<std::is_const_v<T>, const std::byte, std::byte>;
@@ -357,6 +321,17 @@ private:
     std::size_t block_size_ = 0;
     std::size_t count_ = 0;
 };
+
+/// A field of all rows of an aos table, where a row is a block of one.
+///
+///      first
+///      v
+///      | x y life | x y life | x y life |        sizeof(Row) bytes from one element to the next
+///      ^          ^          ^
+///
+/// Cost: a loop loads a cache line for each row or two, whatever the size of the field.
+template <class T>
+using strided_span = blocked_span<T, 1>;
 
 /// A small vector of all rows that lies in a column per component.
 ///
@@ -412,14 +387,10 @@ private:
 }}  // namespace cairn::CAIRN_FLAVOUR
 
 // Columns are views, and their iterators outlive them: each has a copy of the column in it.
-template <class T>
-inline constexpr bool std::ranges::enable_view<cairn::strided_span<T>> = true;
 template <class T, std::size_t Lanes>
 inline constexpr bool std::ranges::enable_view<cairn::blocked_span<T, Lanes>> = true;
 template <class T>
 inline constexpr bool std::ranges::enable_view<cairn::split_span<T>> = true;
-template <class T>
-inline constexpr bool std::ranges::enable_borrowed_range<cairn::strided_span<T>> = true;
 template <class T, std::size_t Lanes>
 inline constexpr bool std::ranges::enable_borrowed_range<cairn::blocked_span<T, Lanes>> = true;
 template <class T>

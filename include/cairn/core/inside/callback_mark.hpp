@@ -61,17 +61,17 @@ public:
         const callback_mark& mark_;
     };
 
-    /// `container` changes, and calls functions of the user, until the scope ends.
-    [[nodiscard, CAIRN_FORCE_INLINE]] change begin(const void* container,
-                                                   const char* type) noexcept {
-        expect_free(container, type);
-        return change{*this, one_change};
+    /// `container` changes, and calls functions of the user, until the scope ends. Where the user
+    /// has none (`CallsUser`), the mark is read, not set.
+    template <bool CallsUser = true>
+    [[nodiscard, CAIRN_FORCE_INLINE]] auto begin(const void* container, const char* type) noexcept {
+        return begin_by<CallsUser>(one_change, container, type);
     }
     /// The same for an object that a loop does not meet yet.
-    [[nodiscard, CAIRN_FORCE_INLINE]] change begin_building(const void* container,
-                                                            const char* type) noexcept {
-        expect_free(container, type);
-        return change{*this, building};
+    template <bool CallsUser = true>
+    [[nodiscard, CAIRN_FORCE_INLINE]] auto begin_building(const void* container,
+                                                          const char* type) noexcept {
+        return begin_by<CallsUser>(building, container, type);
     }
     /// While the container changes: whether it has rows that were erased or moved away.
     [[CAIRN_FORCE_INLINE]] void set_holes(bool has) noexcept { set(holes, has); }
@@ -123,10 +123,22 @@ private:
     static constexpr std::uint32_t holes = 0x8000;
     static constexpr std::uint32_t one_loop = 0x1'0000;
 
+    template <bool CallsUser>
+    [[nodiscard, CAIRN_FORCE_INLINE]] auto begin_by(std::uint32_t added, const void* container,
+                                                    const char* type) noexcept {
+        expect_free(container, type);
+        if constexpr (CallsUser) {
+            return change{*this, added};
+        } else {
+            return nothing{};
+        }
+    }
     [[CAIRN_FORCE_INLINE]] void set(std::uint32_t bit, bool is) noexcept {
         word_.store((word() & ~bit) | (is ? bit : 0), memory_order::relaxed);
     }
     [[nodiscard]] std::uint32_t word() const noexcept { return word_.load(memory_order::relaxed); }
+
+    struct nothing {};
 
     mutable atomic<std::uint32_t> word_{0};
 #else
@@ -134,6 +146,7 @@ private:
 
     struct change {};
     struct loop {};
+    template <bool = true>
     [[nodiscard, CAIRN_FORCE_INLINE]] static constexpr change begin(const void*,
                                                                     const char*) noexcept {
         return {};
@@ -143,6 +156,7 @@ private:
                                                                   const char*) noexcept {
         return {};
     }
+    template <bool = true>
     [[nodiscard, CAIRN_FORCE_INLINE]] static constexpr change begin_building(const void*,
                                                                              const char*) noexcept {
         return {};
