@@ -306,6 +306,7 @@ using cairn::thread_serial;
 using cairn::traced;
 using cairn::track_options;
 using cairn::track_site;
+using cairn::track_sites_walk;
 using cairn::tracked;
 using cairn::unique_handle;
 using cairn::unique_in;

@@ -22,6 +22,26 @@ bool is_of(const track_site& s, const block_record& r) noexcept {
            s.where.column() == r.where.column() && s.where.file_name() == r.where.file_name();
 }
 
+/// Adds a block to the site of its line, which becomes one of `out` where there is room for it.
+void add_to_site(slice<track_site> out, std::size_t& count, const block_record& r) noexcept {
+    std::size_t i = 0;
+    while (i < count && !is_of(out[i], r)) { ++i; }
+    if (i == out.size()) { return; }
+    if (i == count) { out[count++] = {r.label, r.where, 0, 0}; }
+    ++out[i].count;
+    out[i].size += r.size;
+}
+
+/// The largest first; few, so insertion sort.
+void sort_by_size(slice<track_site> sites, std::size_t count) noexcept {
+    for (std::size_t i = 1; i < count; ++i) {
+        const track_site s = sites[i];
+        std::size_t j = i;
+        for (; j != 0 && sites[j - 1].size < s.size; --j) { sites[j] = sites[j - 1]; }
+        sites[j] = s;
+    }
+}
+
 constexpr std::size_t site_max = 32;  // lines of a report; on the stack: memory may be short
 
 /// "1 block", "2 blocks"
@@ -135,23 +155,24 @@ void tracker::say(const char* sentence) const noexcept {
 }
 
 std::size_t tracker::sites(slice<track_site> out, std::uint64_t since) const noexcept {
-    std::size_t count = 0;
-    blocks_.for_each([&](const block_record& r) {
-        if (r.serial < since) { return; }
-        std::size_t i = 0;
-        while (i < count && !is_of(out[i], r)) { ++i; }
-        if (i == out.size()) { return; }
-        if (i == count) { out[count++] = {r.label, r.where, 0, 0}; }
-        ++out[i].count;
-        out[i].size += r.size;
+    track_sites_walk walk;
+    (void)some_sites(out, walk, blocks_.slot_count(), since);
+    return walk.site_count;
+}
+
+bool tracker::some_sites(slice<track_site> out, track_sites_walk& walk, std::size_t slot_count,
+                         std::uint64_t since) const noexcept {
+    const std::size_t all = blocks_.slot_count();
+    if (walk.slot_count != all) { walk = {.slot_count = all}; }
+    const std::size_t left = all - walk.next_slot;
+    const std::size_t end = slot_count < left ? walk.next_slot + slot_count : all;
+    blocks_.for_each_in(walk.next_slot, end, [&](const block_record& r) {
+        if (r.serial >= since) { add_to_site(out, walk.site_count, r); }
     });
-    for (std::size_t i = 1; i < count; ++i) {  // largest first; few, so insertion sort
-        const track_site s = out[i];
-        std::size_t j = i;
-        for (; j != 0 && out[j - 1].size < s.size; --j) { out[j] = out[j - 1]; }
-        out[j] = s;
-    }
-    return count;
+    walk.next_slot = end;
+    if (end != all) { return true; }
+    sort_by_size(out, walk.site_count);
+    return false;
 }
 
 void tracker::report(bool at_end) const noexcept {

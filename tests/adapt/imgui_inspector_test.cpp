@@ -61,6 +61,9 @@ std::vector<ImVec2> corners_of(ImU32 color) {
     return corners;
 }
 
+/// Cells of the map that are live as a whole.
+std::size_t live_cell_count() { return corners_of(IM_COL32(30, 130, 240, 255)).size() / 4; }
+
 }  // namespace
 
 TEST(imgui_inspector, shows_each_memory_of_the_registry) {
@@ -164,8 +167,50 @@ TEST(imgui_inspector, begins_the_map_anew_after_a_memory_was_removed) {
     p.frame();
     p.inspector->remove(&blocks);
     p.frame();
-    const std::size_t live_cells = corners_of(IM_COL32(30, 130, 240, 255)).size() / 4;
-    EXPECT_NEAR(static_cast<double>(live_cells), 3072 / 4, 10) << "a quarter of the heap is live";
+    EXPECT_NEAR(static_cast<double>(live_cell_count()), 3072 / 4, 10)
+        << "a quarter of the heap is live";
+}
+
+TEST(imgui_inspector, walks_600_blocks_of_a_map_in_a_frame_and_is_whole_after_some_frames) {
+    panel p;
+    heap<> blocks{std::size_t{100'000} * 64};
+    std::vector<void*> live;
+    while (void* const b = blocks.allocate(56)) { live.push_back(b); }
+    ASSERT_GT(live.size(), 90'000u);
+    ASSERT_TRUE(p.inspector->add_map("blocks", blocks));
+    p.inspector->show(page::map);
+    p.frame();
+    p.frame();  // the page is in front now
+    const auto walked = [&] { return static_cast<double>(live_cell_count() * live.size()) / 3072; };
+    for (int i = 0; i < 10; ++i) {
+        const double before = walked();
+        p.frame();
+        EXPECT_NEAR(walked() - before, 600, 100);
+    }
+    for (int i = 0; i < 200; ++i) { p.frame(); }
+    EXPECT_NEAR(walked(), static_cast<double>(live.size()), 100);
+    for (std::size_t i = 0; i < live.size() / 2; ++i) { blocks.deallocate(live[i]); }
+    blocks.trim();
+    for (int i = 0; i < 200; ++i) { p.frame(); }
+    EXPECT_NEAR(walked(), static_cast<double>(live.size() / 2), 100) << "the free half is dark";
+}
+
+TEST(imgui_inspector, goes_on_with_a_map_where_another_one_left_it) {
+    panel p;
+    heap<> small{std::size_t{1} << 20};
+    heap<> large{std::size_t{1} << 22};
+    ASSERT_NE(small.allocate(1 << 19), nullptr);
+    std::vector<void*> live;
+    while (void* const b = large.allocate(56)) { live.push_back(b); }
+    ASSERT_TRUE(large.for_some_blocks(live.size() / 2, [](const heap_block&, std::size_t) {}));
+    p.inspector->add_map("small", small);
+    p.inspector->add_map("large", large);
+    p.inspector->show(page::map);
+    for (int i = 0; i < 3; ++i) { p.frame(); }
+    EXPECT_NEAR(static_cast<double>(live_cell_count()), 3072 / 2, 20);
+    p.inspector->remove(&small);
+    for (int i = 0; i < 200; ++i) { p.frame(); }
+    EXPECT_NEAR(static_cast<double>(live_cell_count()), 3072, 20);
 }
 
 TEST(imgui_inspector, adds_memories_of_one_name_and_knows_when_one_ended) {

@@ -80,7 +80,7 @@ struct heap_options {
 /// What a block is: given out, freed and waiting unmerged, free.
 enum class block_state : std::uint8_t { used, deferred, free };
 
-/// What for_each_block shows.
+/// What for_each_block and for_some_blocks show.
 struct heap_block {
     void* payload;
     std::size_t size;  // of the payload, in bytes
@@ -258,6 +258,18 @@ public:
     template <class Visit>
     void for_each_block(Visit visit) const;
 
+    /// A part of a walk: calls visit(const heap_block&, std::size_t offset) for `count` blocks, and
+    /// for one more where the next one is free. The next call goes on behind them; a heap has one
+    /// walk at a time. `offset`: bytes of blocks and their headers before this one.
+    ///
+    /// The heap may change between two parts. Each block that is live during the whole walk is
+    /// shown once; others may be left out.
+    /// Requires: visit does not call the heap.
+    /// Returns:  false when the walk is at its end: the next call begins with the first block.
+    /// Cost:     a header for each block that is shown.
+    template <class Visit>
+    bool for_some_blocks(std::size_t count, Visit visit);
+
     /// As options::name, from now on.
     void set_name(const char* name) noexcept { detail::heap_memory::set_name(name); }
 
@@ -322,6 +334,7 @@ private:
     void free_in_core(void* p) noexcept;
     void give_to_core(void* p) noexcept;
     void free_in(region_type* r, void* p) noexcept;
+    void walk_past_freed() noexcept;
 
     // -------------------------------------------------------------------- waiting blocks
     bool merge_deferred() noexcept;

@@ -59,6 +59,13 @@ struct track_site {
     std::size_t size;            // bytes
 };
 
+/// How far a list of sites has got that is made in parts: tracked::some_sites().
+struct track_sites_walk {
+    std::size_t site_count = 0;  // sites that were met
+    std::size_t next_slot = 0;   // of the list of live blocks
+    std::size_t slot_count = 0;  // that the list had
+};
+
 namespace detail {
 
 struct track_stats {
@@ -119,6 +126,9 @@ public:
 
     /// As tracked::sites().
     std::size_t sites(slice<track_site> out, std::uint64_t since) const noexcept;
+    /// As tracked::some_sites().
+    bool some_sites(slice<track_site> out, track_sites_walk& walk, std::size_t slot_count,
+                    std::uint64_t since) const noexcept;
 
     /// What is live now; `at_end`: what was never freed.
     void report(bool at_end) const noexcept;
@@ -288,6 +298,14 @@ public:
     /// Returns: how many sites; none without the list. Cost: O(blocks * sites).
     std::size_t sites(slice<track_site> out, std::uint64_t since = 0) const noexcept {
         return tracker_.sites(out, since);
+    }
+    /// A part of sites(): adds the blocks in the next `slot_count` slots of the list to `out`,
+    /// which begins with a new `walk`. A block that comes or goes between two parts may be left
+    /// out, and one beside it may count twice; a list that grows begins anew.
+    /// Returns: false when `out` is whole and in order. Cost: O(slot_count * sites).
+    bool some_sites(slice<track_site> out, track_sites_walk& walk, std::size_t slot_count,
+                    std::uint64_t since = 0) const noexcept {
+        return tracker_.some_sites(out, walk, slot_count, since);
     }
 
 private:

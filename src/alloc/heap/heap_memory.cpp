@@ -31,10 +31,11 @@ heap_memory::heap_memory(heap_memory&& other) noexcept
       ends_empty_{other.ends_empty_},
       watch_{static_cast<allocator_watch&&>(other.watch_)} {
     // The regions stay where they are, and with them the bins: blocks keep their addresses. recent_
-    // is found again by the first check.
+    // is found again by the first check, and a walk begins anew.
     regions_.take_all(other.regions_);
     other.home_ = nullptr;
     other.recent_ = {};
+    other.walked_to_ = nullptr;
     other.ends_empty_ = false;
 }
 

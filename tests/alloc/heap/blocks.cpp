@@ -9,7 +9,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <map>
 #include <random>
+#include <set>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -225,6 +227,156 @@ TYPED_TEST(heap_test, for_each_block_shows_every_byte_once) {
     EXPECT_EQ(bytes, h.stats().capacity);
     EXPECT_EQ(used, 50u);
     h.reset();
+}
+
+TYPED_TEST(heap_test, a_walk_in_parts_shows_each_block_of_a_heap_that_does_not_change) {
+    heap<TypeParam> h{grow_by{64_KiB}};
+    std::vector<void*> live;
+    for (int i = 0; i < 2'000; ++i) {
+        live.push_back(h.allocate(static_cast<std::size_t>(i % 200)));
+    }
+    for (std::size_t i = 0; i < live.size(); i += 3) { h.deallocate(live[i]); }
+    std::vector<void*> all, in_parts;
+    h.for_each_block([&](const heap_block& b) { all.push_back(b.payload); });
+    std::size_t walked = 0;  // bytes
+    bool goes_on = true;
+    while (goes_on) {
+        const std::size_t before = in_parts.size();
+        goes_on = h.for_some_blocks(7, [&](const heap_block& b, std::size_t offset) {
+            EXPECT_EQ(offset, walked);
+            walked += b.size + h.header_size;
+            in_parts.push_back(b.payload);
+        });
+        EXPECT_LE(in_parts.size() - before, 8u) << "a part is bounded";
+    }
+    EXPECT_EQ(in_parts, all);
+    EXPECT_EQ(walked, h.stats().capacity);
+    EXPECT_TRUE(h.for_some_blocks(1, [&](const heap_block& b, std::size_t offset) {
+        EXPECT_TRUE(offset != 0 || b.payload == all[0]) << "it begins anew";
+    }));
+}
+
+TYPED_TEST(heap_test, a_walk_in_parts_shows_only_blocks_although_the_heap_changes) {
+    heap<TypeParam> h{grow_by{64_KiB}};
+    std::mt19937 random{5};
+    std::vector<std::pair<void*, std::size_t>> live;
+    std::size_t ends = 0;
+    for (int part = 0; part < 600; ++part) {
+        for (int i = 0; i < 30; ++i) {
+            if (random() % 2 == 0 && live.size() < 1'000) {
+                const std::size_t size = 1 + random() % 300;
+                void* const p = h.allocate(size);
+                std::memset(p, static_cast<int>(random()), size);  // what were headers, too
+                live.emplace_back(p, size);
+            } else if (!live.empty()) {
+                std::swap(live[random() % live.size()], live.back());
+                h.deallocate(live.back().first, live.back().second);
+                live.pop_back();
+            }
+        }
+        if (part % 50 == 0) { h.trim(); }
+        std::set<void*> blocks;
+        h.for_each_block([&](const heap_block& b) { blocks.insert(b.payload); });
+        const bool goes_on = h.for_some_blocks(
+            50, [&](const heap_block& b, std::size_t) { EXPECT_EQ(blocks.count(b.payload), 1u); });
+        ends += goes_on ? 0u : 1u;
+    }
+    EXPECT_GT(ends, 5u) << "a walk comes to its end";
+    h.reset();
+}
+
+TYPED_TEST(heap_test, a_walk_in_parts_goes_on_behind_the_block_where_it_stands_when_that_is_freed) {
+    heap<TypeParam> h{1_MiB};
+    void* small[16];
+    for (void*& p : small) { p = h.allocate(100); }
+    std::vector<void*> shown;
+    const auto show = [&](const heap_block& b, std::size_t) { shown.push_back(b.payload); };
+    EXPECT_TRUE(h.for_some_blocks(10, show));
+    for (int i = 0; i < 14; ++i) { h.deallocate(small[i], 100); }
+    h.trim();  // what waits merges: the walk stood at small[10]
+    while (void* const p = h.allocate(400)) {
+        std::fill_n(static_cast<std::uint32_t*>(p), 100, 1u);  // a pair of them is like a header
+    }
+    std::set<void*> blocks;
+    h.for_each_block([&](const heap_block& b) { blocks.insert(b.payload); });
+    shown.clear();
+    EXPECT_FALSE(h.for_some_blocks(100'000, show));
+    for (void* const p : shown) { EXPECT_EQ(blocks.count(p), 1u); }
+    EXPECT_EQ(std::count(shown.begin(), shown.end(), small[14]), 1);
+    EXPECT_EQ(std::count(shown.begin(), shown.end(), small[13]), 0);
+    h.reset();
+}
+
+TYPED_TEST(heap_test, a_walk_in_parts_ends_when_nothing_behind_it_is_live) {
+    heap<TypeParam> h{grow_by{4_KiB}};
+    std::vector<void*> all;
+    for (int i = 0; i < 200; ++i) { all.push_back(h.allocate(100)); }
+    const auto show = [](const heap_block&, std::size_t) {};
+    EXPECT_TRUE(h.for_some_blocks(150, show));
+    for (void* const p : all) { h.deallocate(p, 100); }
+    h.trim();  // the regions behind go
+    void* const p = h.allocate(100);
+    std::size_t count = 0;
+    const auto counted = [&](const heap_block&, std::size_t) { ++count; };
+    EXPECT_FALSE(h.for_some_blocks(100, counted));
+    EXPECT_EQ(count, 0u);
+    h.for_some_blocks(100, counted);
+    EXPECT_GE(count, 1u) << "it begins anew";
+    h.deallocate(p, 100);
+}
+
+TYPED_TEST(heap_test, a_walk_in_parts_begins_anew_in_a_heap_that_was_reset_or_moved) {
+    heap<TypeParam> h{1_MiB};
+    const auto walk = [](heap<TypeParam>& of) {
+        std::size_t first = 1;
+        of.for_some_blocks(
+            3, [&](const heap_block&, std::size_t offset) { first = first == 1 ? offset : first; });
+        return first;
+    };
+    for (int i = 0; i < 20; ++i) { ASSERT_NE(h.allocate(100), nullptr); }
+    EXPECT_EQ(walk(h), 0u);
+    EXPECT_GT(walk(h), 1u);
+    h.reset();
+    for (int i = 0; i < 20; ++i) { ASSERT_NE(h.allocate(100), nullptr); }
+    EXPECT_EQ(walk(h), 0u);
+    heap<TypeParam> other{std::move(h)};
+    EXPECT_EQ(walk(other), 0u);
+    h = heap<TypeParam>{1_MiB};  // NOLINT: this is what is tested
+    EXPECT_EQ(walk(h), 0u);
+    other.reset();
+}
+
+TYPED_TEST(heap_test, a_walk_in_parts_shows_a_block_that_stays_once_and_comes_to_its_end) {
+    heap<TypeParam> h{grow_by{16_KiB}};
+    std::mt19937 random{1};
+    std::map<void*, int> shown;  // blocks that stay
+    for (int i = 0; i < 300; ++i) {
+        shown[h.allocate(1 + random() % 600)] = 0;
+        h.deallocate(h.allocate(700));
+    }
+    int ends = 0;
+    for (int part = 0; part < 200; ++part) {
+        std::vector<std::pair<void*, std::size_t>> young;
+        for (int i = 0; i < 300; ++i) {
+            const std::size_t size = 1 + random() % 3'000;
+            young.emplace_back(h.allocate(size), size);
+        }
+        if (part % 2 == 0) { std::swap(young.front(), young.back()); }
+        const bool goes_on = h.for_some_blocks(100, [&](const heap_block& b, std::size_t) {
+            const auto of = shown.find(b.payload);
+            if (of != shown.end()) { ++of->second; }
+        });
+        for (const auto& [p, size] : young) { h.deallocate(p, size); }
+        if (part % 3 == 0) { h.trim(); }  // regions go
+        if (goes_on) { continue; }
+        ++ends;
+        for (auto& [p, count] : shown) {
+            EXPECT_EQ(count, 1) << "in walk " << ends;
+            count = 0;
+        }
+    }
+    EXPECT_GE(ends, 20);
+    for (const auto& [p, count] : shown) { h.deallocate(p); }
 }
 
 TYPED_TEST(heap_test, freed_memory_is_poisoned) {

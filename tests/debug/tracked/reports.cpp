@@ -284,3 +284,33 @@ TEST(tracked, markers_and_reset_forget_what_the_arena_forgets) {
     EXPECT_EQ(memory.stats().live_size, 0u);
     EXPECT_EQ(memory.stats().peak_size, 1300u);
 }
+
+TEST(tracked, lists_the_sites_in_parts_as_in_one_part) {
+    tracked<test_upstream> memory{{.name = "textures", .list = true, .report_leaks = false}};
+    auto mips = memory.at("mips");
+    auto icons = memory.at("icons");
+    std::vector<void*> blocks;
+    for (int i = 0; i < 300; ++i) {
+        blocks.push_back(i % 3 == 0 ? icons.allocate(500) : mips.allocate(100));
+    }
+    track_site parts[4];
+    track_sites_walk walk;
+    int part_count = 1;
+    while (memory.some_sites(parts, walk, 100)) { ++part_count; }
+    EXPECT_EQ(part_count, 11) << "of 1,024 slots";
+    ASSERT_EQ(walk.site_count, 2u);
+    EXPECT_TRUE(std::string{parts[0].label} == "icons" && parts[0].count == 100);
+    EXPECT_TRUE(std::string{parts[1].label} == "mips" && parts[1].size == 20'000);
+
+    walk = {};
+    EXPECT_TRUE(memory.some_sites(parts, walk, 100));
+    for (int i = 0; i < 300; ++i) { blocks.push_back(mips.allocate(1)); }  // the list grows
+    while (memory.some_sites(parts, walk, 100)) {}
+    EXPECT_EQ(parts[0].count + parts[1].count, 600u);
+    for (std::size_t i = 0; i < blocks.size(); ++i) {
+        memory.deallocate(blocks[i], i >= 300 ? 1 : i % 3 == 0 ? 500 : 100);
+    }
+    walk = {};
+    while (memory.some_sites(parts, walk, 100)) {}
+    EXPECT_EQ(walk.site_count, 0u);
+}

@@ -343,6 +343,7 @@ void heap<Fit>::give_to_core(void* p) noexcept {
 
 template <class Fit>
 [[CAIRN_FORCE_INLINE]] inline void heap<Fit>::free_in(region_type* r, void* p) noexcept {
+    if (p == walked_to_) [[unlikely]] { walk_past_freed(); }
     if (!r->contains(p)) [[unlikely]] {
         detail::heap_is_corrupt(detail::heap_promise::freed_here, r);
     }
@@ -463,6 +464,7 @@ void heap<Fit>::reset() noexcept {
         region(i)->clear(detail::region_key(region(i)));
     }
     bins_.clear();
+    walked_to_ = nullptr;
     count_anew();
 }
 
@@ -541,6 +543,51 @@ void heap<Fit>::for_each_block(Visit visit) const {
         region(i)->for_each(
             [&](std::uint32_t g, detail::block_header h) { visit(shown_block(*region(i), g, h)); });
     }
+}
+
+//      [ used ][ used ][ free ][ used ][ waits ][ used ]
+//      |<- shown: 3 of 3 ---->| ^ walked_to_
+//
+// A block that is not free begins where it begins until it is freed in its region: its neighbours
+// merge with free blocks only. So between two parts one address is kept, and one free() moves it.
+
+template <class Fit>
+template <class Visit>
+bool heap<Fit>::for_some_blocks(std::size_t count, Visit visit) {
+    const void* const from = walked_to_;
+    walked_to_ = nullptr;
+    if (from == this) { return false; }
+    std::uint32_t i = from == nullptr ? 0 : regions_.index_of(from);
+    std::uint32_t g = from == nullptr ? 0 : region(i)->map().block_of(from);
+    for (; i < regions_.count(); ++i, g = 0) {
+        const region_type& r = *region(i);
+        const std::size_t before = regions_.granules_before(i);
+        g = r.for_some(g, count, [&](std::uint32_t at, detail::block_header h) {
+            visit(shown_block(r, at, h), (before + at) * granule_size);
+        });
+        if (g < r.granules()) {
+            walked_to_ = r.map().payload(g);
+            return true;
+        }
+    }
+    return false;
+}
+
+/// Before the block at which a walk stands is freed: the walk goes on with the next one that is not
+/// free. There is at most one free block between two others, and one in an empty region.
+template <class Fit>
+[[CAIRN_NOINLINE, CAIRN_COLD]] void heap<Fit>::walk_past_freed() noexcept {
+    std::uint32_t i = regions_.index_of(walked_to_);
+    std::uint32_t g = region(i)->map().block_of(walked_to_);
+    for (g += region(i)->map().header(g).size(); i < regions_.count(); ++i, g = 0) {
+        const region_type& r = *region(i);
+        if (g < r.granules() && r.map().header(g).is_free()) { g += r.map().header(g).size(); }
+        if (g < r.granules()) {
+            walked_to_ = r.map().payload(g);
+            return;
+        }
+    }
+    walked_to_ = this;
 }
 
 }}  // namespace cairn::CAIRN_FLAVOUR

@@ -89,6 +89,22 @@ public:
         }
     }
 
+    /// As for_each, for `count` blocks from `g` on, and for one more where the next one is free.
+    /// Subtracts from `count` what it shows. Returns: the block behind them; granules(): the end.
+    template <class Visit>
+    std::uint32_t for_some(std::uint32_t g, std::size_t& count, Visit visit) const noexcept {
+        while (g < granules_) {
+            const block_header h = every_block().header(g);
+            CAIRN_ASSERT(h.size() != 0 && h.size() <= granules_ - g,
+                         "blocks end inside the region");
+            if (count == 0 && !h.is_free()) { break; }
+            visit(g, h);
+            count -= count == 0 ? 0 : 1;
+            g += h.size();
+        }
+        return g;
+    }
+
     /// Where `address` lies: blocks are numbered by address. Believes no header that leads out of
     /// the region: this is asked when something has been overrun. O(blocks).
     [[nodiscard]] address_place place_of(const void* address) const noexcept;
@@ -573,6 +589,12 @@ public:
     [[nodiscard]] std::size_t granules() const noexcept {
         return sum([](const entry& e) { return std::size_t{e.region->granules()}; });
     }
+    /// Granules of the first `count` regions.
+    [[nodiscard]] std::size_t granules_before(std::uint32_t count) const noexcept {
+        std::size_t total = 0;
+        for (std::uint32_t i = 0; i < count; ++i) { total += entries_[i].region->granules(); }
+        return total;
+    }
     [[nodiscard]] std::size_t free_granules() const noexcept {
         return sum([](const entry& e) { return std::size_t{e.region->free_granules()}; });
     }
@@ -713,6 +735,9 @@ public:
         std::uintptr_t first = 0;
         std::size_t size = 0;  // bytes; 0: no region
     } recent_;                 // of one region: checked builds look there first
+    // Payload of the block with which for_some_blocks() goes on; nullptr: the first one; this heap:
+    // none is left. The block is not free, so it stays one until it is freed (heap::free_in).
+    const void* walked_to_ = nullptr;
     region_set regions_;
 
 private:

@@ -54,10 +54,18 @@ public:
 
     [[nodiscard]] std::size_t count() const noexcept { return count_; }
 
+    /// Full and empty ones.
+    [[nodiscard]] std::size_t slot_count() const noexcept { return capacity_; }
+
     /// Calls f(const block_record&) for each, in no particular order.
     template <class F>
     void for_each(F&& f) const {
-        for (std::size_t i = 0; i < capacity_; ++i) {
+        for_each_in(0, capacity_, f);
+    }
+    /// As for_each, for the slots from `first` to `end`, which is at most slot_count().
+    template <class F>
+    void for_each_in(std::size_t first, std::size_t end, F&& f) const {
+        for (std::size_t i = first; i < end; ++i) {
             if (slots_[i].data != nullptr) { f(slots_[i]); }
         }
     }
