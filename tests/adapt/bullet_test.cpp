@@ -58,6 +58,16 @@ TEST(bullet, gets_the_alignment_that_it_asks_for) {
     }
 }
 
+TEST(bullet, has_a_memory_of_its_own_by_default_also_where_a_template_names_it) {
+    const auto in_a_template = [](auto size) {
+        set_bullet_memory();  // gcc 12 leaves the function of a default template argument out
+        void* const p = btAlignedAllocInternal(size, 16);
+        EXPECT_NE(p, nullptr);
+        btAlignedFreeInternal(p);
+    };
+    in_a_template(std::size_t{100});
+}
+
 TEST(bullet_death, names_the_memory_the_size_and_the_limit_of_a_refusal) {
     set_bullet_memory<small_memory>("physics");
     EXPECT_DEATH(drop_boxes(), in_this_order({"Bullet asked for ",

@@ -28,7 +28,7 @@ inline const char* bullet_memory_name = "Bullet";  // in the sentence of a refus
 
 /// Bullet asks `Memory` for every block from now on. As hooks<>: an object or a function.
 /// Requires: no block of Bullet lives: it frees blocks with the functions of that time.
-template <auto& Memory = detail::never_ended<heap<>, detail::of_bullet>>
+template <auto& Memory>
 void set_bullet_memory(const char* name = "Bullet") noexcept {
     using in = hooks<Memory>;
     detail::bullet_memory_name = name;
@@ -40,6 +40,10 @@ void set_bullet_memory(const char* name = "Bullet") noexcept {
                                     detail::limit_of(detail::named_memory<Memory>()));
         },
         [](void* p) { (in::free)(p); });
+}
+/// The same with a heap<> that never ends, for one thread.
+inline void set_bullet_memory(const char* name = "Bullet") noexcept {
+    set_bullet_memory<detail::never_ended<heap<>, detail::of_bullet>>(name);
 }
 
 }}  // namespace cairn::CAIRN_FLAVOUR

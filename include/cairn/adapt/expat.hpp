@@ -22,12 +22,17 @@ namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 /// As XML_ParserCreate(), or, with a `separator`, as XML_ParserCreateNS().
 /// Returns: nullptr when the memory refuses.
-template <auto& Memory = detail::never_ended<heap<>, XML_ParserStruct>>
+template <auto& Memory>
 [[nodiscard]] XML_Parser new_xml_parser(const XML_Char* encoding = nullptr,
                                         const XML_Char* separator = nullptr) noexcept {
     using in = hooks<Memory>;
     const XML_Memory_Handling_Suite functions{in::malloc, in::realloc, in::free};
     return XML_ParserCreate_MM(encoding, &functions, separator);
+}
+/// The same with a heap<> that never ends, for one thread.
+[[nodiscard]] inline XML_Parser new_xml_parser(const XML_Char* encoding = nullptr,
+                                               const XML_Char* separator = nullptr) noexcept {
+    return new_xml_parser<detail::never_ended<heap<>, XML_ParserStruct>>(encoding, separator);
 }
 
 }}  // namespace cairn::CAIRN_FLAVOUR

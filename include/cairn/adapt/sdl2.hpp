@@ -28,10 +28,14 @@ struct of_sdl2;
 /// SDL asks `Memory` for every block from now on. As hooks<>: an object or a function.
 /// Requires: SDL_GetNumAllocations() is 0: SDL frees blocks with the functions of that time.
 /// Returns:  0, or what SDL_SetMemoryFunctions() returns.
-template <auto& Memory = detail::never_ended<concurrent_heap, detail::of_sdl2>>
+template <auto& Memory>
 int set_sdl2_memory() noexcept {
     using in = hooks<Memory>;
     return SDL_SetMemoryFunctions(in::malloc, in::calloc, in::realloc, in::free);
+}
+/// The same with a concurrent_heap that never ends.
+inline int set_sdl2_memory() noexcept {
+    return set_sdl2_memory<detail::never_ended<concurrent_heap, detail::of_sdl2>>();
 }
 
 }}  // namespace cairn::CAIRN_FLAVOUR

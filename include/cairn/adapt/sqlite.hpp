@@ -23,7 +23,7 @@ namespace cairn { inline namespace CAIRN_FLAVOUR {
 /// SQLite asks `Memory` for every block from now on. As hooks<>: an object or a function.
 /// Requires: SQLite is not initialized: nothing of it but sqlite3_config() was called before.
 /// Returns:  SQLITE_OK, or what sqlite3_config() returns: SQLITE_MISUSE when it is initialized.
-template <auto& Memory = detail::never_ended<concurrent_heap, sqlite3>>
+template <auto& Memory>
 int set_sqlite_memory() noexcept {
     using in = hooks<Memory>;
     static constexpr sqlite3_mem_methods methods{
@@ -36,6 +36,11 @@ int set_sqlite_memory() noexcept {
         [](void*) {},
         nullptr};
     return sqlite3_config(SQLITE_CONFIG_MALLOC, &methods);
+}
+/// The same with a concurrent_heap that never ends. (A function of its own: gcc 12 does not emit the
+/// function of a default argument when a template calls.)
+inline int set_sqlite_memory() noexcept {
+    return set_sqlite_memory<detail::never_ended<concurrent_heap, sqlite3>>();
 }
 
 }}  // namespace cairn::CAIRN_FLAVOUR
