@@ -65,8 +65,7 @@ void add_library(lab::experiment& e, const library& l) {
                                                      .measure = lab::measure::value,
                                                      .equal_checksums = true,
                                                      .one_repetition = true,
-                                                     .quick_samples = 3,
-                                                     .full_samples = 9});
+                                                     .quick_samples = 3});
     const auto runs = [&l](const char* memory, std::string path = {}) {
         return [run = run_of{&l, memory, std::move(path)}] { return run; };
     };
@@ -81,7 +80,7 @@ const lab::registration middleware{
     "middleware", "What does the memory of a library cost, in cairn's and in its own?",
     [](lab::experiment& e) {
         e.quick_seconds = 4;
-        e.full_seconds = 240;
+        e.full_seconds = 120;
         e.how =
             "A malloc's row is the library's own default: all eight ask malloc. A play is a "
             "sequence "
