@@ -37,8 +37,8 @@ int set_sqlite_memory() noexcept {
         nullptr};
     return sqlite3_config(SQLITE_CONFIG_MALLOC, &methods);
 }
-/// The same with a concurrent_heap that never ends. (A function of its own: gcc 12 does not emit the
-/// function of a default argument when a template calls.)
+/// The same with a concurrent_heap that never ends.
+// No default template argument: gcc 12 does not emit its function where a template calls.
 inline int set_sqlite_memory() noexcept {
     return set_sqlite_memory<detail::never_ended<concurrent_heap, sqlite3>>();
 }
