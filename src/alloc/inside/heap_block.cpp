@@ -1,4 +1,4 @@
-// Cold half of cairn/alloc/inside/heap_block.hpp: the last word of all heaps, also of the movable ones.
+// Cold half of cairn/alloc/inside/heap_block.hpp: the last word of all heaps, also of movable ones.
 #include <cairn/alloc/inside/heap_block.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
