@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include <cairn/alloc/inside/byte_credits.hpp>
 
@@ -19,6 +20,16 @@ using detail::heap_cache;
 
 constexpr auto unordered = detail::memory_order::relaxed;
 constexpr std::size_t waiting_max = std::size_t{128} << 10;
+
+/// Durstenfeld's shuffle, by numbers that follow from `seed` and the first slot.
+void shuffle(void** slot_array, unsigned count, std::uint64_t seed) noexcept {
+    std::uint64_t x = seed ^ reinterpret_cast<std::uintptr_t>(slot_array[0]);
+    for (unsigned i = count; i > 1; --i) {
+        CAIRN_DETAIL_STEP();
+        x = x * 0x5851'F42D'4C95'7F2D + 1;
+        std::swap(slot_array[i - 1], slot_array[(x >> 32) * i >> 32]);
+    }
+}
 
 }  // namespace
 
@@ -78,6 +89,7 @@ void* concurrent_heap::take_cold(cache& which, unsigned k) noexcept {
 
 void concurrent_heap::put_cold(cache& which, unsigned k, void* p) noexcept {
     cache* const c = usable(which);
+    if (c != nullptr && c->top(k)[-1] == p) { freed_twice(p, {}); }
     if (c != nullptr && c->count(k) == c->limits[k]) {
         heed_trim(*c);
         if (c->count(k) == c->limits[k]) { grow_limit(*c, k); }
@@ -118,6 +130,7 @@ unsigned concurrent_heap::fill(cache& c, unsigned k) noexcept {
         count = bins_[k].take(k, slot_array, wanted, place{*this});
     }
     refund((wanted - count) * sizes::size_of(k));
+    if (order_seed_ != 0 && count != 0) { shuffle(slot_array, count, order_seed_); }
     void** top = c.floors[k].load(unordered);
     for (unsigned i = count; i-- != 0;) {
         CAIRN_DETAIL_STEP();

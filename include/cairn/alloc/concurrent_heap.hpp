@@ -33,8 +33,9 @@
 // Threads:   any, but for construction and destruction. A thread that ends gives its cache back.
 // fork():    at any moment; the child may use the heap at once. What other threads of the parent
 //            had in their caches is lost to it and counts as used.
-// Misuse:    every build stops when a slot comes back to its chunk twice. Checked builds know of
-//            each slot whether it is live, and of each address which heap has it.
+// Misuse:    every build stops when a slot comes back twice to its chunk, or twice in a row to a
+//            cache. Checked builds know of each slot whether it is live, and of each address which
+//            heap has it. hardened<concurrent_heap> (hardened.hpp) knows more in every build.
 // Source:    Bonwick and Adams, "Magazines and Vmem", 2001; snmalloc's page map.
 #pragma once
 
@@ -145,6 +146,10 @@ public:
     /// Returns: where the block is now; nullptr: nothing has changed.
     [[nodiscard]] void* resize_or_move(void* p, std::size_t old_size,
                                        std::size_t new_size) noexcept;
+
+    /// From now on a thread gets the slots of a batch, up to 60, in an order that depends on `seed`
+    /// and on where they lie. Requires: seed != 0; no other thread uses the heap.
+    void give_in_random_order(std::uint64_t seed) noexcept { order_seed_ = seed; }
 
     /// Fills `out` from the front with blocks of `size` bytes.
     /// Returns: how many it got; fewer only when exhausted.
@@ -267,6 +272,7 @@ private:
     options options_;
     // Counts live and cached bytes; nullptr: no limit.
     detail::basic_byte_credits<detail::std_atoms>* limit_ = nullptr;
+    std::uint64_t order_seed_ = 0;  // 0: lowest address first
 
     alignas(cache_line_size) detail::unit_store units_;
     struct alignas(cache_line_size) padded_bin : detail::slot_bin {};
@@ -357,7 +363,8 @@ inline void concurrent_heap::deallocate_here(cache& c, void* p, call_site from) 
 inline void concurrent_heap::put(cache& c, unsigned k, void* p) noexcept {
     poison(p, sizes::size_of(k));
     void** const top = c.top(k);
-    if (top == c.ceiling(k)) [[unlikely]] {
+    // A full stack, or the newest slot once more, which is a block that is freed twice.
+    if (top == c.ceiling(k) || top[-1] == p) [[unlikely]] {
         put_cold(c, k, p);
         return;
     }

@@ -94,6 +94,26 @@ TEST(concurrent_heap, a_slot_that_comes_to_its_chunk_twice_stops_every_build) {
 }
 #endif
 
+// In every build: the slot is the newest of the thread's stack.
+TEST(concurrent_heap, a_slot_freed_twice_in_a_row_stops_every_build) {
+    concurrent_heap h{cairn::system_pages(), {.name = "jobs"}};
+    for (const std::size_t count : {1u, 8u, 200u}) {  // also with a full stack, and a longer one
+        const auto twice = expect_broken_promise([&] {
+            std::array<void*, 200> blocks{};
+            for (std::size_t i = 0; i < count; ++i) { blocks[i] = h.allocate(100); }
+            for (std::size_t i = 0; i < count; ++i) { h.deallocate(blocks[i], 100); }
+            h.deallocate(blocks[count - 1], 100);
+        });
+        EXPECT_EQ(twice.kind(), misuse_kind::double_free) << twice;
+    }
+    void* const p = h.allocate(100);
+    const auto unsized = expect_broken_promise([&] {
+        h.deallocate(p);
+        h.deallocate(p);
+    });
+    EXPECT_EQ(unsized.kind(), misuse_kind::double_free) << unsized;
+}
+
 TEST(concurrent_heap, free_bytes_are_poisoned) {
     if (!cairn::detail::poison_is_queryable) { GTEST_SKIP() << "no AddressSanitizer"; }
     concurrent_heap h;
