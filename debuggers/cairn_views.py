@@ -1594,6 +1594,7 @@ views = {
     "failing": Views.failing,
     "budget": Views.budget,
     "guarded": Views.guarded,
+    "hardened": Views.wrapper,
     "locked": Views.wrapper,
     "monotonic": Views.wrapper,
     "array_recycler": Views.wrapper,

@@ -73,6 +73,7 @@ module;
 #include <cairn/core/version.hpp>
 #include <cairn/debug/failing.hpp>
 #include <cairn/debug/guarded.hpp>
+#include <cairn/debug/hardened.hpp>
 #include <cairn/debug/memory_page.hpp>
 #include <cairn/debug/registry.hpp>
 #include <cairn/debug/tracked.hpp>
@@ -186,6 +187,8 @@ using cairn::half_fit;
 using cairn::handle;
 using cairn::handle_fault;
 using cairn::handle_text;
+using cairn::hardened;
+using cairn::hardened_options;
 using cairn::has_good_size;
 using cairn::has_owns;
 using cairn::hash_value;

@@ -107,7 +107,8 @@ static_assert(!builds<cairn::budget<cairn::heap<>>> &&
               builds<cairn::budget<cairn::heap<>>, std::size_t>);
 
 // ---- wrappers
-static_assert(wraps<cairn::tracked> && wraps<cairn::guarded> && wraps<cairn::failing>);
+static_assert(wraps<cairn::tracked> && wraps<cairn::guarded> && wraps<cairn::hardened> &&
+              wraps<cairn::failing>);
 static_assert(
     std::is_same_v<decltype(cairn::locked{cairn::system_memory()}), cairn::locked<allocator_ref>>);
 static_assert(std::is_same_v<decltype(cairn::budget{64}), cairn::budget<cairn::system_allocator>>);
@@ -136,6 +137,7 @@ constexpr const char* covered[] = {
     "failing",
     "growing_arena",
     "guarded",
+    "hardened",
     "heap",
     "locked",
     "message_queue",
@@ -162,6 +164,7 @@ constexpr const char* covered[] = {
     "std_allocator",
     "held_allocator",  // an allocator of the standard's kind refers to one, or to none
     "guard",           // inside guarded
+    "random_places",   // inside hardened
     "growable_memory",
     "slot_directory",  // memory of containers: alignment and limits come first
 };

@@ -115,6 +115,7 @@ void print_layouts() {
     // debug
     PRINT(failing<::heap>);
     PRINT(guarded<::heap>);
+    PRINT(hardened<::heap>);
     PRINT(memory_page);
     PRINT(memory_snapshot);
     PRINT(registry::entry);

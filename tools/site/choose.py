@@ -49,6 +49,7 @@ tree = ("What is the memory for?", [
     ("to find out who leaks, overruns, or cannot cope with refusal", ("What do you suspect?", [
         ("a leak, or the wrong sizes", "tracked"),
         ("writes where none belong", "guarded"),
+        ("attacks on the program that you ship", "hardened"),
         ("code that never saw a refusal", "failing"),
         ("a subsystem that takes too much", "budget")]))])
 

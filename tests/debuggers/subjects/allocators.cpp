@@ -205,6 +205,8 @@ void wrappers() {
     cairn::guarded<cairn::arena&> guarded{memory};
     void* const d = guarded.allocate(20);
     //= guarded: guarded: 1 block live, 0 in quarantine = {[inner] = arena: ..}
+    cairn::hardened<cairn::arena&> hardened{memory};
+    //= hardened: hardened = {[inner] = arena: ..}
     cairn::locked<cairn::arena&> locked{memory};
     //= locked: locked = {[inner] = arena: ..}
     cairn::monotonic<cairn::arena&> monotonic{memory};
