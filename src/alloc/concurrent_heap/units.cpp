@@ -237,6 +237,9 @@ void unit_store::give_back(unit_segment& s) noexcept {
     void* const memory = s.memory;
     const std::size_t size = s.size;
     const alignment align = s.align;
+    // The map has one entry for an address: a heap inside another one's block gives the entries of
+    // that block back with it.
+    if (s.outer != nullptr) { map_.enter(memory, size / unit_size, unit_map::large, s.outer); }
     forget_description(s.description);
     unpoison(memory, size);
     if (!needs_lock_) {
@@ -277,8 +280,9 @@ bool unit_store::add_segment(std::size_t size) noexcept {
     if (memory == nullptr) { return false; }
     const auto units = static_cast<std::uint32_t>(size / unit_size);
     const auto head = static_cast<std::uint32_t>(head_units(units));
-    auto& s = *::new (memory) unit_segment{heap_, memory, size, unit_alignment, units,  head, 0,
-                                           false, false,  0,    nullptr,        nullptr};
+    auto& s = *::new (memory) unit_segment{
+        heap_, memory, size,    unit_alignment, map_.find(memory), units, head, 0, false,
+        false, 0,      nullptr, nullptr};
     if (!map_.cover(memory, size)) {
         give_back(s);
         return false;
@@ -332,8 +336,9 @@ unit_record* unit_store::take_block(std::size_t size, alignment align) noexcept 
     void* const memory = ask(all, align);
     if (memory == nullptr) { return nullptr; }
     const auto units = static_cast<std::uint32_t>(all / unit_size);
-    auto& s = *::new (memory) unit_segment{heap_, memory, all,   align, units,   0,
-                                           0,     true,   false, 0,     nullptr, nullptr};
+    auto& s =
+        *::new (memory) unit_segment{heap_, memory, all,   align, map_.find(memory), units,  0,
+                                     0,     true,   false, 0,     nullptr,           nullptr};
     s.first_unit = static_cast<std::uint32_t>(align.bytes() / unit_size);
     if (!map_.cover(memory, all)) {
         give_back(s);

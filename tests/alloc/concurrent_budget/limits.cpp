@@ -73,6 +73,28 @@ TEST(concurrent_budget, that_owns_a_heap_counts_slots_and_units) {
     EXPECT_GT(memory.refused_count(), 0u);
 }
 
+TEST(concurrent_budget, that_owns_a_heap_may_take_its_memory_from_another_heap) {
+    concurrent_heap all;
+    {
+        concurrent_budget<concurrent_heap> sounds{4_MiB, allocator_ref{all}};
+        void* const small = sounds.allocate(100);
+        void* const large = sounds.allocate(1_MiB);
+        ASSERT_TRUE(small != nullptr && large != nullptr);
+        EXPECT_GE(all.stats().used_size, sounds.inner().stats().segment_size);
+        EXPECT_EQ(sounds.allocate(4_MiB), nullptr);
+        void* const other = all.allocate(100);
+        all.deallocate(other, 100);
+        sounds.deallocate(large, 1_MiB);
+        sounds.deallocate(small, 100);
+        EXPECT_EQ(sounds.live_size(), 0u);
+        sounds.validate();
+        all.validate();
+    }
+    all.validate();
+    all.release_this_thread();
+    EXPECT_EQ(all.stats().live_size, 0u) << "what the budget took is back";
+}
+
 TEST(concurrent_budget, that_owns_a_heap_counts_a_large_block_that_moves) {
     heap_budget memory{64_MiB};
     concurrent_heap& heap = memory.inner();

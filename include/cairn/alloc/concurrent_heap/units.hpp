@@ -52,6 +52,7 @@ struct unit_segment {
     void* memory;              // as it came from the upstream
     std::size_t size;          // bytes of it
     alignment align;           // of the request
+    unit_record* outer;        // of the block that `memory` is, where the upstream is such a heap
     std::uint32_t unit_count;  // those of the records included
     std::uint32_t first_unit;  // behind the records
     std::uint32_t free_units;
