@@ -90,20 +90,18 @@ struct growth {
     }
 };
 
-/// A pair of free and allocate, 10,000 live. The state goes on from sample to sample.
-template <bool Touches = true>
-struct churn {
-    churn_trace trace;
+/// Pairs of a free and a request among live blocks. The state goes on from sample to sample.
+template <class Trace, bool Touches = true>
+struct replaced {
+    Trace trace;
     std::vector<object> live;
     std::size_t at = 0;
     template <class A>
     void run(A& a, lab::sample& s) {
         constexpr std::size_t steps = 512;
-        if (live.empty()) {
-            for (const std::uint32_t size : trace.first) {
-                live.push_back({a.allocate(size), size});
-                if constexpr (Touches) touch(live.back().p, size);
-            }
+        for (std::size_t i = live.size(); i != Trace::live_count; ++i) {
+            live.push_back({a.allocate(trace.first[i]), trace.first[i]});
+            if constexpr (Touches) touch(live.back().p, live.back().size);
         }
         s.start();
         for (std::uint64_t r = 0; r != s.repetitions() * steps; ++r) {
@@ -113,47 +111,17 @@ struct churn {
             o.size = trace.sizes[at];
             o.p = a.allocate(o.size);
             if constexpr (Touches) touch(o.p, o.size);
-            at = (at + 1) % churn_trace::step_count;
+            at = (at + 1) % Trace::step_count;
         }
         s.stop();
         s.did(s.repetitions() * steps);
     }
 };
-
-/// Pairs of a free and a request among a few hundred to thousands of live blocks, 16 to High bytes.
-template <std::size_t Count, std::size_t High>
-struct few_live {
-    static constexpr std::size_t step_count = std::size_t{1} << 15;
-    std::vector<std::uint32_t> sizes = log_uniform(step_count, 2, 16, High);
-    std::vector<std::uint32_t> victims = [] {
-        std::mt19937 random{3};
-        std::vector<std::uint32_t> v(step_count);
-        for (auto& x : v) x = static_cast<std::uint32_t>(random() % Count);
-        return v;
-    }();
-    std::vector<object> live;
-    std::size_t at = 0;
-    template <class A>
-    void run(A& a, lab::sample& s) {
-        for (std::size_t i = live.size(); i != Count; ++i) {
-            live.push_back({a.allocate(sizes[i % step_count]), sizes[i % step_count]});
-            touch(live.back().p, live.back().size);
-        }
-        constexpr std::size_t steps = 512;
-        s.start();
-        for (std::uint64_t r = 0; r != s.repetitions() * steps; ++r) {
-            object& o = live[victims[at]];
-            touch(o.p, o.size);
-            a.deallocate(o.p, o.size);
-            o.size = sizes[at];
-            o.p = a.allocate(o.size);
-            touch(o.p, o.size);
-            at = (at + 1) % step_count;
-        }
-        s.stop();
-        s.did(s.repetitions() * steps);
-    }
-};
+template <bool Touches = true>
+using churn = replaced<churn_trace, Touches>;
+/// Hundreds to thousands of live blocks, 16 to High bytes.
+template <std::size_t Count, unsigned High>
+using few_live = replaced<trace_of<Count, High, std::size_t{1} << 15>>;
 
 /// The same among 1,000 objects of four types, whose sizes the compiler knows.
 struct four_types {

@@ -52,30 +52,6 @@ struct arena_of_each_thread {
     void end() {}
 };
 
-/// The limit: an address that moves up.
-struct bump_of_each_thread {
-    struct alignas(64) region {
-        std::vector<std::byte> memory = std::vector<std::byte>(4_MiB);
-        std::byte* top = memory.data();
-        void* allocate(std::size_t size) {
-            std::byte* const p = top;
-            top += (size + 15) & ~std::size_t{15};
-            return p;
-        }
-    };
-    std::unique_ptr<region> regions[thread_count_max];
-    struct job_memory {
-        region* of_thread;
-        void* allocate(std::size_t size) { return of_thread->allocate(size); }
-    };
-    job_memory job(unsigned t) {
-        if (!regions[t]) regions[t] = std::make_unique<region>();
-        return {regions[t].get()};
-    }
-    void leave(unsigned t, unsigned) { regions[t]->top = regions[t]->memory.data(); }
-    void end() {}
-};
-
 /// Each block is freed alone.
 template <class A>
 struct freed_alone {
@@ -186,7 +162,6 @@ void add_jobs(lab::experiment& e, unsigned threads, std::size_t requests) {
                        lab::sample& s) { f->play(s); };
         };
     };
-    c.limit("bump pointer of each thread", plays.operator()<bump_of_each_thread>());
     add_everybody(c, plays);
 }
 

@@ -1,4 +1,4 @@
-// Pictures and texts with SDL 2: 120 surfaces of many sizes are made, scaled, converted and saved.
+// Pictures with SDL 2: 120 surfaces of many sizes are made, scaled, converted, saved and loaded.
 #include <cairn/adapt/sdl2.hpp>
 
 #define SDL_MAIN_HANDLED
@@ -29,19 +29,6 @@ std::uint64_t picture(int i) {
     return sum;
 }
 
-std::uint64_t text(int i) {
-    std::uint64_t sum = 0;
-    for (int k = 0; k != 50; ++k) {
-        char* words = nullptr;
-        SDL_asprintf(&words, "line %d of a text of %d", k, i);
-        char* const wide = SDL_iconv_string("UTF-16LE", "UTF-8", words, SDL_strlen(words) + 1);
-        sum += SDL_strlen(words);
-        SDL_free(wide);
-        SDL_free(words);
-    }
-    return sum;
-}
-
 }  // namespace
 
 int main(int count, char** words) {
@@ -52,7 +39,6 @@ int main(int count, char** words) {
         call([] { SDL_Init(SDL_INIT_EVENTS); });
         for (int i = 0; i != 120; ++i) {
             call([&] { sum += picture(i); });
-            call([&] { sum += text(i); });
         }
         call([] { SDL_Quit(); });
         return sum;
