@@ -303,11 +303,13 @@ TEST(waiting_books, a_heap_of_several_regions_that_needs_few_of_them_wants_to_sh
     detail::waiting_books<good_fit> books;
     detail::deferred_bin bin;
     bin.granules = 30;
-    const auto joins = [&] { return books.joined(bin, 30) || books.joined_after_a_look(bin); };
+    const auto joins = [&] {
+        return books.joined(bin, bin.word()) || books.joined_after_a_look(bin);
+    };
     books.set_capacity(1000, true);
     books.start(100, 0, 0, true);
     ASSERT_TRUE(joins());
-    books.left(bin, 30);
+    books.left(bin, bin.word());
     EXPECT_EQ(books.waiting(), 0u);
     ASSERT_TRUE(joins());
     EXPECT_EQ(books.waiting(), 30u);
@@ -329,7 +331,7 @@ TEST(waiting_books, a_block_that_grows_where_it_stands_moves_no_more_than_it_gro
     books.set_capacity(100'000, false);
     books.start(10'000, 0, 0, true);
     for (int i = 0; i < 20; ++i) {
-        ASSERT_TRUE(books.joined(bin, 30) || books.joined_after_a_look(bin));
+        ASSERT_TRUE(books.joined(bin, bin.word()) || books.joined_after_a_look(bin));
     }
     books.gave_back(9'000);  // of the 1,000 that are left 600 wait
     for (int i = 0; i < 2'800; ++i) {

@@ -16,28 +16,35 @@
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 template <class Fit>
-void* heap<Fit>::allocate(std::size_t size, alignment align) noexcept {
+void* heap<Fit>::allocate(std::size_t size) noexcept {
     if constexpr (Fit::deferred_max != 0) {
-        bin* const b = bins_.bin_for(size);
-        if (b != nullptr && align <= default_alignment && !detail::poison_is_seen()) [[likely]] {
+        const auto [b, word] = bins_.bin_for(size);
+        if (b != nullptr && !detail::poison_is_seen()) [[likely]] {
             std::byte* const p = bins_.newest(*b);
             // The blocks around it were checked when it was freed, and will be at the next free.
-            if (is_recent(p) && bins_.template take<false>(*b, p)) [[likely]] { return p; }
+            if (is_recent(p) && bins_.template take<false>(*b, word, p)) [[likely]] { return p; }
         }
     }
-    return allocate_and_report(size, align);
+    return allocate_and_report(size);
+}
+
+template <class Fit>
+void* heap<Fit>::allocate(std::size_t size, alignment align) noexcept {
+    return align <= default_alignment ? allocate(size) : allocate_from_core(size, align);
 }
 
 template <class Fit>
 void heap<Fit>::deallocate(void* p, std::size_t size, alignment, call_site from) noexcept {
     if constexpr (Fit::deferred_max != 0) {
-        bin* const b = bins_.bin_for(size);
+        const auto [b, word] = bins_.bin_for(size);
         if (b != nullptr && !detail::poison_is_seen()) [[likely]] {
             // From left to right: `p` may be read only when it lies in a region, and put() is the
             // first to write.
-            if (is_recent(p) && stands(p, b->granules, 0) &&
-                bins_.template put<false>(*b, static_cast<std::byte*>(p))) [[likely]] {
-                return;
+            if (is_recent(p) && stands(p, b->granules, 0)) [[likely]] {
+                if (bins_.template put<false>(*b, word, static_cast<std::byte*>(p))) [[likely]] {
+                    return;
+                }
+                return wait_or_free(p, *b);
             }
         }
     }
@@ -45,18 +52,15 @@ void heap<Fit>::deallocate(void* p, std::size_t size, alignment, call_site from)
 }
 
 template <class Fit>
-[[CAIRN_NOINLINE]] void* heap<Fit>::allocate_and_report(std::size_t size,
-                                                        alignment align) noexcept {
+[[CAIRN_NOINLINE]] void* heap<Fit>::allocate_and_report(std::size_t size) noexcept {
     if constexpr (Fit::deferred_max != 0) {
-        bin* const b = bins_.bin_for(size);
-        if (b != nullptr && align <= default_alignment) [[likely]] {
-            std::byte* const p = bins_.newest(*b);
-            if (p != nullptr) {
+        if (const auto [b, word] = bins_.bin_for(size); b != nullptr) [[likely]] {
+            if (std::byte* const p = bins_.newest(*b)) {
                 if (detail::poison_is_seen() || !turn_to(p) ||
                     !stands(p, b->granules, detail::block_header::deferred_bit)) [[unlikely]] {
                     check_waiting(p, b->granules);
                 }
-                if (bins_.take(*b, p)) [[likely]] {
+                if (bins_.take(*b, word, p)) [[likely]] {
                     unpoison(p, size);
                     return p;
                 }
@@ -64,7 +68,7 @@ template <class Fit>
             return allocate_unwaited(size, *b);
         }
     }
-    return allocate_from_core(size, align);
+    return allocate_from_core(size, default_alignment);
 }
 
 template <class Fit>
@@ -72,9 +76,9 @@ template <class Fit>
                                                          call_site from) noexcept {
     if (p == nullptr) { return; }
     if constexpr (Fit::deferred_max != 0) {
-        if (bin* const b = bins_.bin_for(size)) [[likely]] {
+        if (const auto [b, word] = bins_.bin_for(size); b != nullptr) [[likely]] {
             expect_live(p, b->granules, size, from);
-            if (bins_.put(*b, static_cast<std::byte*>(p))) [[likely]] { return; }
+            if (bins_.put(*b, word, static_cast<std::byte*>(p))) [[likely]] { return; }
             return wait_or_free(p, *b);
         }
     }

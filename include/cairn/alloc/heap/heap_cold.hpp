@@ -24,7 +24,7 @@ template <class Fit>
     }
     std::uint64_t shape = sizeof(region<Fit>);
     if constexpr (has_shape<Fit>) { shape ^= std::uint64_t{Fit::shape} << 32; }
-    constexpr std::uint64_t format = 4;  // links are encoded, bins hold their room
+    constexpr std::uint64_t format = 5;  // links are encoded, bins count blocks
     return (hash ^ shape ^ Fit::deferred_max << 16 ^ format << 56) * 1099511628211ull;
 }
 
@@ -369,8 +369,9 @@ void heap<Fit>::deallocate(void* p, [[maybe_unused]] call_site from) noexcept {
         if (header.is_free() || header.is_deferred()) [[unlikely]] {
             detail::heap_is_corrupt(detail::heap_promise::freed_once, home_);
         }
-        if (bin* const b = bins_.bin_for(detail::payload_size(header.size()))) {
-            if (bins_.put(*b, static_cast<std::byte*>(p))) { return; }
+        const auto [b, word] = bins_.bin_for(detail::payload_size(header.size()));
+        if (b != nullptr) {
+            if (bins_.put(*b, word, static_cast<std::byte*>(p))) { return; }
             return wait_or_free(p, *b);
         }
     }
@@ -418,7 +419,7 @@ void* heap<Fit>::allocate_unwaited(std::size_t size, const bin& b) noexcept {
 template <class Fit>
 bool heap<Fit>::merge_newest([[maybe_unused]] bin& b) noexcept {
     if constexpr (Fit::deferred_max != 0) {
-        if (std::byte* const p = bins_.take_newest(b)) {
+        if (std::byte* const p = bins_.take_newest(b, b.word())) {
             give_to_core(p);
             return true;
         }
@@ -505,7 +506,7 @@ detail::heap_stats heap<Fit>::stats() const noexcept {
     s.capacity = regions_.granules() * granule_size;
     s.free_size = regions_.free_granules() * granule_size;
     for (std::uint32_t c = 0; c < bins_.count(); ++c) {
-        const std::uint32_t count = bins_.waiting_in(bins_[c]);
+        const std::uint32_t count = bins_[c].count();
         s.deferred_count += count;
         s.deferred_size += std::size_t{count} * bins_[c].granules * granule_size;
     }

@@ -18,20 +18,23 @@
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 template <class Fit>
-[[CAIRN_FORCE_INLINE]] inline void* heap<Fit>::allocate(std::size_t size,
-                                                        alignment align) noexcept {
+[[CAIRN_FORCE_INLINE]] inline void* heap<Fit>::allocate(std::size_t size) noexcept {
     if constexpr (Fit::deferred_max != 0) {
-        // One compare of the size finds out whether there is a bin; its number is in a table.
-        if (bin* const b = bins_.bin_for(size); b != nullptr && align <= default_alignment)
-            [[likely]] {
-            if (std::byte* const p = bins_.take_newest(*b)) [[likely]] {
-                unpoison(p, size);
+        if (const auto [b, word] = bins_.bin_for(size); b != nullptr) [[likely]] {
+            if (std::byte* const p = bins_.take_newest(*b, word)) [[likely]] {
+                if constexpr (detail::poison_is_watched) { unpoison(p, size); }
                 return p;
             }
             return allocate_unwaited(size, *b);
         }
     }
-    return allocate_from_core(size, align);
+    return allocate_from_core(size, default_alignment);
+}
+
+template <class Fit>
+[[CAIRN_FORCE_INLINE]] inline void* heap<Fit>::allocate(std::size_t size,
+                                                        alignment align) noexcept {
+    return align <= default_alignment ? allocate(size) : allocate_from_core(size, align);
 }
 
 template <class Fit>
@@ -40,8 +43,8 @@ template <class Fit>
     // The block is as large as its size says, wherever its alignment made it start.
     if (p == nullptr) { return; }
     if constexpr (Fit::deferred_max != 0) {
-        if (bin* const b = bins_.bin_for(size)) [[likely]] {
-            if (bins_.put(*b, static_cast<std::byte*>(p))) [[likely]] { return; }
+        if (const auto [b, word] = bins_.bin_for(size); b != nullptr) [[likely]] {
+            if (bins_.put(*b, word, static_cast<std::byte*>(p))) [[likely]] { return; }
             return wait_or_free(p, *b);
         }
     }

@@ -66,22 +66,21 @@ namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 struct deferred_bin {
     std::uint64_t head = 0;      // offset of the newest block's payload, encoded like the links
-    std::int32_t room = 0;       // granules left of the share; below 0: so many wait beyond it
-    std::uint16_t share = 0;     // granules: the share of the class when it was looked at last
+    std::int32_t room = 0;       // blocks left of the share; below 0: so many wait beyond it
+    std::uint16_t share = 0;     // blocks: the share of the class when it was looked at last
     std::uint16_t granules = 0;  // of each block of this class
 
-    /// Granules that wait here.
-    [[nodiscard]] std::uint32_t held() const noexcept {
+    /// Blocks that wait here.
+    [[nodiscard]] std::uint32_t count() const noexcept {
         return static_cast<std::uint32_t>(share - room);
+    }
+    /// First half of the header of each of them.
+    [[nodiscard]] std::uint32_t word() const noexcept {
+        return granules | block_header::deferred_bit;
     }
 };
 
 static_assert(sizeof(deferred_bin) == 16, "four bins are one cache line");
-
-/// First half of the header of a block of `granules` that waits.
-[[nodiscard]] constexpr std::uint32_t waiting_word(std::uint32_t granules) noexcept {
-    return granules | block_header::deferred_bit;
-}
 
 /// Bytes that the next region of a heap should have, which has `region_count` of them with `held`
 /// bytes and takes `block_size` at least.
@@ -120,25 +119,25 @@ class waiting_books {
     static constexpr std::uint32_t share_min = 8192 / granule_size;
     static constexpr std::uint32_t share_max = Fit::deferred_size_max / granule_size;
     static constexpr std::size_t floor_max = 128 * 1024 / granule_size;
-    static_assert(share_max <= UINT16_MAX, "a bin keeps its share in 16 bits");
+    static_assert(Fit::deferred_max <= UINT16_MAX, "a bin keeps its share in 16 bits");
     static_assert(Fit::small_max <= UINT16_MAX, "a bin keeps the size of its blocks in 16 bits");
 
 public:
-    /// One more block of `bin`, whose blocks have `granules`, waits, if the last look allows it.
-    /// Returns: false where joined_after_a_look() decides; nothing has changed then.
+    /// One more block of `bin` waits, if the last look allows it. `word`: bin.word().
+    /// Returns: false where joined_after_a_look() decides, which must come next.
     [[nodiscard, CAIRN_FORCE_INLINE]] inline bool joined(deferred_bin& bin,
-                                                         std::uint32_t granules) noexcept {
-        const std::int32_t room = bin.room;
-        const std::uint64_t ahead = ahead_;
-        const std::uint64_t one = waiting_word(granules);
-        if (room <= room_end_ || ahead < one) [[unlikely]] { return false; }
-        bin.room = room - static_cast<std::int32_t>(granules);
-        ahead_ = ahead - one;
+                                                         std::uint32_t word) noexcept {
+        if (bin.room <= room_end_) [[unlikely]] { return false; }
+        // One instruction subtracts and compares; joined_after_a_look() mends what is below 0.
+        ahead_ -= word;
+        if (static_cast<std::int64_t>(ahead_) < 0) [[unlikely]] { return false; }
+        --bin.room;
         return true;
     }
     /// The same after a look, for a block that joined() refused.
     [[nodiscard]] bool joined_after_a_look(deferred_bin& bin) noexcept {
-        const std::uint64_t one = waiting_word(bin.granules);
+        const std::size_t one = bin.word();
+        if (static_cast<std::int64_t>(ahead_) < 0) { ahead_ += one; }
         if (ahead_ < one) {
             // A heap that cannot grow watches no bursts.
             const bool many = blocks_of(joined() - joined_seen_) >= 32;
@@ -147,20 +146,19 @@ public:
             look();
         }
         set_share(bin);
-        if (ahead_ < one || bin.room <= room_end_) { return false; }
-        ahead_ -= one;
-        bin.room -= bin.granules;
-        return true;
+        return ahead_ >= one && joined(bin, bin.word());
     }
-    /// One block of `bin` waits no longer.
-    [[CAIRN_FORCE_INLINE]] inline void left(deferred_bin& bin, std::uint32_t granules) noexcept {
-        bin.room += static_cast<std::int32_t>(granules);
-        left_ += waiting_word(granules);
+    /// One block of `bin` waits no longer. `word`: bin.word().
+    [[CAIRN_FORCE_INLINE]] inline void left(deferred_bin& bin, std::uint32_t word) noexcept {
+        ++bin.room;
+        left_ += word;
     }
     /// `bin` learns the share of its class.
     void set_share(deferred_bin& bin) const noexcept {
-        const std::uint32_t cap = bin.granules * Fit::deferred_max;
-        const std::uint32_t share = share_ < cap ? share_ : cap;
+        // The last block of a share may end beyond it.
+        const bool fits = share_ >= bin.granules * Fit::deferred_max;
+        const std::uint32_t share =
+            fits ? Fit::deferred_max : (share_ + bin.granules - 1) / bin.granules;
         bin.room += static_cast<std::int32_t>(share) - bin.share;
         bin.share = static_cast<std::uint16_t>(share);
     }
@@ -351,7 +349,7 @@ private:
     //          waiting   = joined() - left_
     //   a block joins     within its share       while ahead_ lasts
     //                     beyond its share       the same, where room_end_ is below 0
-    std::size_t ahead_ = 0;      // sum of waiting_word() of what may join until a look
+    std::size_t ahead_ = 0;      // what may join until a look: granules and bits, as below
     std::int32_t room_end_ = 0;  // a class with no more room asks
     std::uint32_t share_ = 0;    // granules that a class may always keep
     bool several_ = false;       // the heap has several regions
@@ -387,20 +385,25 @@ class waiting_books<Fit> {};
 
 inline constexpr std::uint64_t no_waiting_block = std::uint64_t{1} << 63;  // an offset
 
-/// Where in its array the bin of a small request is, in bytes: the number that the address needs,
-/// so that one load finds it.
+/// What the number of granules of a small request says, in one load each: nothing is left to do
+/// where the size is a constant.
 template <class Fit>
-struct deferred_offsets {
-    std::uint16_t of[Fit::small_max + 1] = {};
-    constexpr deferred_offsets() noexcept {
+struct small_requests {
+    struct entry {
+        std::uint32_t offset = 0;  // of its bin in the array of bins, in bytes
+        std::uint32_t word = 0;    // of its bin
+    } of[Fit::small_max + 1];
+    constexpr small_requests() noexcept {
         for (std::uint32_t g = 1; g <= Fit::small_max; ++g) {
-            of[g] = static_cast<std::uint16_t>(Fit::class_of_request(g) * sizeof(deferred_bin));
+            const std::uint32_t c = Fit::class_of_request(g);
+            of[g] = {c * static_cast<std::uint32_t>(sizeof(deferred_bin)),
+                     Fit::size_of_class(c) | block_header::deferred_bit};
         }
     }
-    static const deferred_offsets table;
+    static const small_requests table;
 };
 template <class Fit>
-inline constexpr deferred_offsets<Fit> deferred_offsets<Fit>::table{};
+inline constexpr small_requests<Fit> small_requests<Fit>::table{};
 
 /// In front of the bins, in the home region.
 struct deferred_header {
@@ -498,8 +501,8 @@ public:
             std::size_t blocks = 0;
             for (std::uint32_t c = 0; c < count(); ++c) {
                 CAIRN_DETAIL_STEP();
-                granules += bins_[c].held();
-                blocks += waiting_in(bins_[c]);
+                granules += std::size_t{bins_[c].count()} * bins_[c].granules;
+                blocks += bins_[c].count();
             }
             books_.start(taken, granules, blocks, grows);
         }
@@ -515,21 +518,24 @@ public:
 
     // ------------------------------------------------------------------------ blocks
 
-    /// The bin in which blocks of a request of `size` wait; nullptr: they do not wait.
-    [[nodiscard, CAIRN_FORCE_INLINE]] inline deferred_bin* bin_for(
-        std::size_t size) const noexcept {
+    struct bin_of_size {
+        deferred_bin* bin;   // nullptr: blocks of the size do not wait
+        std::uint32_t word;  // of the bin
+    };
+    /// The bin in which blocks of a request of `size` wait.
+    [[nodiscard, CAIRN_FORCE_INLINE]] inline bin_of_size bin_for(std::size_t size) const noexcept {
         if constexpr (used) {
             if (size < size_end_) [[likely]] {
                 const std::size_t granules = granules_for(size);
                 // The comparison implies it; without it gcc warns where it inlines a constant.
                 if (granules > Fit::small_max) { compiler::unreachable(); }
-                auto* const at =
-                    reinterpret_cast<std::byte*>(bins_) + deferred_offsets<Fit>::table.of[granules];
+                const auto& request = small_requests<Fit>::table.of[granules];
+                auto* const at = reinterpret_cast<std::byte*>(bins_) + request.offset;
                 if (at == nullptr) { compiler::unreachable(); }
-                return reinterpret_cast<deferred_bin*>(at);
+                return {reinterpret_cast<deferred_bin*>(at), request.word};
             }
         }
-        return nullptr;
+        return {};
     }
 
     /// The newest block of `bin`; nullptr: there is none, or the link leads out of the heap.
@@ -539,14 +545,17 @@ public:
         return at < reach_ ? begin_ + at : nullptr;
     }
 
+    // `word` is the bin's in the functions below: what bin_for() found, or bin.word().
+
     /// The newest block of `bin`, taken out. nullptr: none, or a look found something else; then
     /// expect_none() tells them apart.
-    [[nodiscard, CAIRN_FORCE_INLINE]] inline std::byte* take_newest(deferred_bin& bin) noexcept {
+    [[nodiscard, CAIRN_FORCE_INLINE]] inline std::byte* take_newest(deferred_bin& bin,
+                                                                    std::uint32_t word) noexcept {
         CAIRN_DETAIL_STEP();
         const std::uint64_t at = bin.head - first_;
         if (at >= reach_) { return nullptr; }
         std::byte* const p = begin_ + at;
-        return take(bin, p) ? p : nullptr;
+        return take(bin, word, p) ? p : nullptr;
     }
 
     /// Takes out `p`, the newest of `bin`. Its link becomes the head as it is, and is looked at
@@ -555,39 +564,37 @@ public:
     /// time.
     /// Returns: false when its header does not say that it waits there; nothing has changed then.
     template <bool Watched = detail::poison_is_watched>
-    [[nodiscard, CAIRN_FORCE_INLINE]] inline bool take(deferred_bin& bin, std::byte* p) noexcept {
+    [[nodiscard, CAIRN_FORCE_INLINE]] inline bool take(deferred_bin& bin, std::uint32_t word,
+                                                       std::byte* p) noexcept {
         // The header before the link: what stands in a block is a link only where the header says
         // that it waits here. Then the block is in use, before anything of it is given out.
-        const std::uint32_t granules = bin.granules;
         CAIRN_DETAIL_STEP();
         std::byte* const header = p - block_header_size;
-        if (load_hidden<std::uint32_t, Watched>(header) != waiting_word(granules)) [[unlikely]] {
-            return false;
-        }
+        if (load_hidden<std::uint32_t, Watched>(header) != word) [[unlikely]] { return false; }
         CAIRN_DETAIL_STEP();
         const auto next = load_hidden<std::uint64_t, Watched>(p);
-        compiler::prefetch_for_writing(reinterpret_cast<const void*>(zero_ + next));
+        compiler::prefetch_for_writing(reinterpret_cast<const std::byte*>(zero_) + next);
         bin.head = next;
-        store_hidden<std::uint32_t, Watched>(header, granules);
-        books_.left(bin, granules);
+        store_hidden<std::uint32_t, Watched>(header, word - block_header::deferred_bit);
+        books_.left(bin, word);
         return true;
     }
 
     /// `p` waits in `bin` now. Returns: false when put_after_a_look() has to decide; nothing has
     /// changed then.
     template <bool Watched = detail::poison_is_watched>
-    [[nodiscard, CAIRN_FORCE_INLINE]] inline bool put(deferred_bin& bin, std::byte* p) noexcept {
+    [[nodiscard, CAIRN_FORCE_INLINE]] inline bool put(deferred_bin& bin, std::uint32_t word,
+                                                      std::byte* p) noexcept {
         // Asked first: a refusal leaves the block as it was.
-        const std::uint32_t granules = bin.granules;
-        if (!books_.joined(bin, granules)) [[unlikely]] { return false; }
-        link<Watched>(bin, p, granules);
+        if (!books_.joined(bin, word)) [[unlikely]] { return false; }
+        link<Watched>(bin, word, p);
         return true;
     }
     /// The same where put() returned false: looks at the books. Returns: false when `p` may not
     /// wait; nothing has changed then.
     [[nodiscard]] bool put_after_a_look(deferred_bin& bin, std::byte* p) noexcept {
         if (!books_.joined_after_a_look(bin)) { return false; }
-        link(bin, p, bin.granules);
+        link(bin, bin.word(), p);
         return true;
     }
 
@@ -616,7 +623,7 @@ public:
                 books_.cursor = count();
             }
             deferred_bin& bin = bins_[books_.cursor - 1];
-            if (any && bin.held() != 0) { return &bin; }
+            if (any && bin.count() != 0) { return &bin; }
             if (bin.room < 0) {
                 books_.set_share(bin);
                 found_ = true;
@@ -631,9 +638,6 @@ public:
         return used && header_ != nullptr ? header_->bin_count : 0;
     }
     [[nodiscard]] deferred_bin& operator[](std::uint32_t c) const noexcept { return bins_[c]; }
-    [[nodiscard]] std::uint32_t waiting_in(const deferred_bin& bin) const noexcept {
-        return bin.held() / bin.granules;
-    }
 
     /// Calls visit(bin, p) for each block that waits, and checks the links and counts on the way.
     template <class Visit>
@@ -644,13 +648,13 @@ public:
             const deferred_bin& bin = bins_[c];
             std::uint32_t n = 0;
             for (std::uint64_t link = bin.head; link != no_waiting_block + header_->link_key; ++n) {
-                CAIRN_ASSERT(n < waiting_in(bin), "a bin knows how many blocks wait in it");
+                CAIRN_ASSERT(n < bin.count(), "a bin knows how many blocks wait in it");
                 const std::uint64_t at = link - first_;
                 CAIRN_ASSERT(at < reach_, "a deferred block lies in the heap");
                 visit(bin, begin_ + at);
                 link = load_hidden<std::uint64_t>(begin_ + at);
             }
-            CAIRN_ASSERT(n == waiting_in(bin), "a bin knows how many blocks wait in it");
+            CAIRN_ASSERT(n == bin.count(), "a bin knows how many blocks wait in it");
             granules += std::size_t{n} * bin.granules;
             blocks += n;
         }
@@ -665,13 +669,13 @@ public:
 private:
     /// `p` is the newest of `bin`.
     template <bool Watched = detail::poison_is_watched>
-    [[CAIRN_FORCE_INLINE]] inline void link(deferred_bin& bin, std::byte* p,
-                                            std::uint32_t granules) noexcept {
-        if constexpr (Watched) { poison(p, payload_size(granules)); }
+    [[CAIRN_FORCE_INLINE]] inline void link(deferred_bin& bin, std::uint32_t word,
+                                            std::byte* p) noexcept {
+        if constexpr (Watched) { poison(p, payload_size(bin.granules)); }
         CAIRN_DETAIL_STEP();
         // The link, the header, and at last the head.
         store_hidden<std::uint64_t, Watched>(p, bin.head);
-        store_hidden<std::uint32_t, Watched>(p - block_header_size, waiting_word(granules));
+        store_hidden<std::uint32_t, Watched>(p - block_header_size, word);
         bin.head = reinterpret_cast<std::uintptr_t>(p) - zero_;
     }
 
