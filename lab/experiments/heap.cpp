@@ -123,42 +123,21 @@ using churn = replaced<churn_trace, Touches>;
 template <std::size_t Count, unsigned High>
 using few_live = replaced<trace_of<Count, High, std::size_t{1} << 15>>;
 
-/// The same among 1,000 objects of four types, whose sizes the compiler knows.
+/// Objects of four types, whose sizes the compiler knows, come together and go together.
 struct four_types {
-    static constexpr std::size_t sizes[] = {24, 48, 96, 200};
-    std::vector<std::uint32_t> victims = [] {
-        std::mt19937 random{3};
-        std::vector<std::uint32_t> v(4096);
-        for (auto& x : v) x = static_cast<std::uint32_t>(random() % 1000);
-        return v;
-    }();
-    std::vector<void*> live = std::vector<void*>(1000);
-    std::size_t at = 0;
-    template <std::size_t Type, class A>
-    static void replace(A& a, void*& p) {
-        if (p != nullptr) a.deallocate(p, sizes[Type]);
-        p = a.allocate(sizes[Type]);
-        touch(p, sizes[Type]);
-    }
     template <class A>
     void run(A& a, lab::sample& s) {
-        for (std::uint64_t r = 0; r != s.repetitions() * 512; ++r) {
-            const std::uint32_t v = victims[at++ % 4096];
-            switch (v % 4) {
-                case 0:
-                    replace<0>(a, live[v]);
-                    break;
-                case 1:
-                    replace<1>(a, live[v]);
-                    break;
-                case 2:
-                    replace<2>(a, live[v]);
-                    break;
-                default:
-                    replace<3>(a, live[v]);
-            }
-        }
-        s.did(s.repetitions() * 512);
+        for (std::uint64_t r = 0; r != s.repetitions(); ++r) pairs_of<24, 48, 96, 200>(a);
+        s.did(s.repetitions() * 4);
+    }
+    template <std::size_t... Sizes, class A>
+    static void pairs_of(A& a) {
+        void* const made[] = {a.allocate(Sizes)...};
+        std::size_t i = 0;
+        ((touch(made[i], Sizes), ++i), ...);
+        lab::keep(made[0]);
+        i = 0;
+        (a.deallocate(made[i++], Sizes), ...);
     }
 };
 
@@ -440,7 +419,7 @@ void add_few_live(lab::experiment& e) {
               only_usual);
     add_heaps(e.compare("1,000 live of 16 to 4096 B", small), runs<few_live<1000, 4096>>(),
               only_usual);
-    lab::comparison& types = e.compare("1,000 live of four types", small);
+    lab::comparison& types = e.compare("pairs of four types", small);
     const auto on = runs<four_types>();
     types.cairn("cairn::heap<> as constructed", on(adapter_tag<default_heap>{}));
     types.cairn("cairn::concurrent_heap", on(adapter_tag<thread_heap>{}));

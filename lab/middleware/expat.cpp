@@ -21,20 +21,17 @@ std::string document() {
 
 int main(int count, char** words) {
     const std::string text = document();
-    const auto new_parser = [](bool on_cairn) {
-        return on_cairn ? cairn::new_xml_parser(nullptr, "|") : XML_ParserCreateNS(nullptr, '|');
-    };
     return lab::middleware::run(count, words, [&](bool on_cairn, auto& call) -> std::uint64_t {
         XML_Parser parser = nullptr;
         std::uint64_t sum = 0;
         call([&] {
-            parser = new_parser(on_cairn);
+            parser =
+                on_cairn ? cairn::new_xml_parser(nullptr, "|") : XML_ParserCreateNS(nullptr, '|');
             XML_SetUserData(parser, &sum);
             XML_SetElementHandler(
                 parser,
-                [](void* to, const XML_Char* name, const XML_Char** values) {
-                    for (; *values != nullptr; ++values) ++name;
-                    *static_cast<std::uint64_t*>(to) += name != nullptr ? 1 : 0;
+                [](void* to, const XML_Char*, const XML_Char** values) {
+                    for (; *values != nullptr; ++values) ++*static_cast<std::uint64_t*>(to);
                 },
                 [](void*, const XML_Char*) {});
             XML_SetCharacterDataHandler(parser, [](void* to, const XML_Char*, int size) {
