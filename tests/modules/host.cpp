@@ -125,6 +125,14 @@ void numbers_and_counters(const module& a, const module& b, const std::string& w
     a.calls->end_counters(counters);
 }
 
+void heaps_work_in_every_thread(const module& a, const module& b, const std::string& where) {
+    const auto work = [&] {
+        expect(a.calls->heap_works() && b.calls->heap_works(), "a heap serves a thread", where);
+    };
+    work();
+    std::thread{work}.join();
+}
+
 void a_mutex_of_both(const module& a, const module& b, const std::string& where) {
     void* const m = a.calls->make_mutex();
     long plain = 0;
@@ -180,6 +188,7 @@ void markers_know_their_arena(const module& a, const module& b, const std::strin
 constexpr pair_test all[] = {pools_of_two_modules_stay_apart,
                              a_pool_of_one_module_works_in_another,
                              numbers_and_counters,
+                             heaps_work_in_every_thread,
                              a_mutex_of_both,
                              scratch_avoids_what_it_is_given,
                              markers_know_their_arena};
@@ -208,6 +217,7 @@ void unloads(const char* path) {
         (void)plugin.calls->thread_number();
         plugin.calls->end_pool(pool);
         std::thread{[&] { (void)plugin.calls->thread_number(); }}.join();
+        heaps_work_in_every_thread(plugin, plugin, path);
         dlclose(library);
         expect(dlopen(path, RTLD_NOW | RTLD_NOLOAD) == nullptr, "a closed plugin is gone", path);
     }

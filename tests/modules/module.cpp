@@ -2,6 +2,7 @@
 #include "modules/module.hpp"
 
 #include <cairn/alloc/arena.hpp>
+#include <cairn/alloc/concurrent_heap.hpp>
 #include <cairn/alloc/concurrent_pool.hpp>
 #include <cairn/alloc/scratch.hpp>
 #include <cairn/os/mutex.hpp>
@@ -20,6 +21,19 @@ struct marked_arena {
     cairn::arena arena{256};
     cairn::arena::marker mark = arena.mark();
 };
+
+// More than the dynamic linker keeps free for plugins that reach thread-local memory without a call.
+thread_local unsigned char memory_of_the_plugin[8192];
+
+bool heap_works() {
+    static cairn::concurrent_heap heap;
+    unsigned char* const p = static_cast<unsigned char*>(heap.allocate(100, cairn::alignment{16}));
+    if (p == nullptr) { return false; }
+    p[99] = ++memory_of_the_plugin[sizeof memory_of_the_plugin - 1];
+    const bool is_kept = p[99] == memory_of_the_plugin[sizeof memory_of_the_plugin - 1];
+    heap.deallocate(p, 100, cairn::alignment{16});
+    return is_kept;
+}
 
 constexpr module_interface table{
     .flavour = cairn::asserts_enabled ? "checked" : "unchecked",
@@ -40,6 +54,7 @@ constexpr module_interface table{
             return pool_facts{s.live_count, s.cache_count};
         },
     .reset = [](void* p) { as_pool(p).reset(); },
+    .heap_works = heap_works,
     .make_counters = []() -> void* { return new counters{16}; },
     .count = [](void* c) { static_cast<counters*>(c)->update([](long& n) { ++n; }); },
     .sum =

@@ -24,6 +24,9 @@ struct module_interface {
     pool_facts (*facts)(void* pool);  // validated
     void (*reset)(void* pool);
 
+    // A concurrent_heap serves this thread; the module has 8 KiB of thread-local memory beside it.
+    bool (*heap_works)();
+
     void* (*make_counters)();  // a per_thread<long>
     void (*count)(void* counters);
     long (*sum)(void* counters);

@@ -114,13 +114,14 @@ inline constexpr heap_cache_layout cache_layout{};
 static_assert(heap_cache::slot_count_max(std::size_t{1} << 20) == 4156, "as the first screen says");
 static_assert(cache_layout.first_part <= heap_cache::first_page, "the first page has all of it");
 
-// 160 bytes. The way to them is no call, which may allocate in a thread's first use.
+// In a program they are an offset from the thread pointer. No initial-exec: dlopen()
+// refuses a plugin with more thread-local memory of any kind than glibc keeps free, about 1.5 KiB.
 using heap_thread = cache_table<8>;
+static_assert(sizeof(void*) != 8 || sizeof(heap_thread) == 152);
 #if CAIRN_SHARED
-CAIRN_INITIAL_EXEC extern constinit thread_local heap_thread this_heap_thread;
+extern constinit thread_local heap_thread this_heap_thread;
 #else  // defined where it is used: the compiler then knows its offset from the thread pointer
-CAIRN_INITIAL_EXEC CAIRN_DETAIL_MODULE_LOCAL inline constinit thread_local heap_thread
-    this_heap_thread{};
+CAIRN_DETAIL_MODULE_LOCAL inline constinit thread_local heap_thread this_heap_thread{};
 #endif
 
 /// Stand for "no cache": stacks that are empty and full at once, so that every operation takes the
