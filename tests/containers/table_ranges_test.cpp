@@ -10,6 +10,11 @@
 
 #include "support/layouts.hpp"
 
+// clang reports that std::stable_sort of libstdc++ 12 calls std::get_temporary_buffer.
+#if defined(__clang__)
+#    pragma clang diagnostic ignored "-Wdeprecated-declarations"
+#endif
+
 using namespace cairn;
 
 namespace {
@@ -131,6 +136,47 @@ TYPED_TEST(table_ranges, rows_that_can_only_be_moved_are_a_random_access_range) 
     EXPECT_EQ(*t[0].owned, 9);
     ASSERT_TRUE(t.sort([](auto&& a, auto&& b) { return a.id < b.id; }));
     EXPECT_EQ(*t[0].owned, 0);
+}
+
+TYPED_TEST(table_ranges, algorithms_with_and_without_ranges_keep_rows_whole) {
+    table<unit<>, TypeParam> t;
+    for (int i = 0; i < 200; ++i) {
+        const int id = i * 37 % 50;  // each four times
+        ASSERT_TRUE(t.push_back({{static_cast<float>(i), 0}, {0, static_cast<float>(id)}, id}));
+    }
+    const auto by_id = [](const auto& a, const auto& b) { return a.id < b.id; };
+    const auto is_small = [](const auto& row) { return row.id < 20; };
+    const auto expect_whole = [&] {
+        for (auto&& row : t) { EXPECT_EQ(row.velocity, (vec2{0, static_cast<float>(row.id)})); }
+    };
+    const auto expect_stable = [&] {
+        expect_whole();
+        for (std::size_t i = 1; i < t.size(); ++i) {
+            EXPECT_LE(t[i - 1].id, t[i].id);
+            if (t[i - 1].id == t[i].id) {
+                EXPECT_LT(vec2(t[i - 1].position).x, vec2(t[i].position).x);
+            }
+        }
+    };
+    auto copy = t.clone();
+    ASSERT_TRUE(copy);
+    std::ranges::stable_sort(t, by_id);
+    expect_stable();
+    t = std::move(*copy);
+    std::stable_sort(t.begin(), t.end(), by_id);
+    expect_stable();
+    const auto is_before = [](const auto& row, int id) { return row.id < id; };
+    EXPECT_EQ((*std::lower_bound(t.begin(), t.end(), 7, is_before)).id, 7);
+    std::rotate(t.begin(), t.begin() + 50, t.end());
+    std::ranges::rotate(t, t.end() - 50);
+    expect_stable();
+    std::reverse(t.begin(), t.end());
+    EXPECT_EQ(t[0].id, 49);
+    EXPECT_EQ(std::partition(t.begin(), t.end(), is_small) - t.begin(), 80);
+    std::ranges::sort(t, by_id);
+    EXPECT_EQ(std::stable_partition(t.begin(), t.end(), is_small) - t.begin(), 80);
+    EXPECT_EQ(std::remove_if(t.begin(), t.end(), is_small) - t.begin(), 120);
+    expect_whole();
 }
 
 TYPED_TEST(table_ranges, takes_rows_of_every_layout) {

@@ -58,6 +58,10 @@ bool f(cairn::slot_map<int>& m) { return m.begin() < m.end(); }
 //= says: slot_map::sort() takes the handles along; std::sort does not
 bool f(cairn::slot_map<int>& m) { return m.values().begin() < m.values().end(); }
 
+//= mistake: positions of a slot table are compared, as std::sort does
+//= says: slot_table::sort() takes the handles along; std::sort does not
+bool f(cairn::slot_table<enemy>& m) { return m.begin() < m.end(); }
+
 //= mistake: a slot map of tables
 //= says: handles over the rows of a table<Row, Layout> are a slot_table<Row, Layout>
 //= lines: 24

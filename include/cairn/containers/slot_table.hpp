@@ -29,6 +29,7 @@
 // Errors:    exhausted: the null handle; nothing has changed. A constructor that throws: as well.
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <new>
 #include <optional>
@@ -86,6 +87,15 @@ private:
     bool is_there_ = false;
 };
 
+/// Rows that are not sorted through their positions, because handles would find each other's rows.
+template <class View>
+struct rows_with_handles : View {
+    static constexpr bool have_handles = true;
+    constexpr rows_with_handles() noexcept = default;
+    template <std::convertible_to<View> Other>
+    constexpr rows_with_handles(const Other& rows) noexcept : View{rows} {}
+};
+
 template <class Row, class Layout>
 struct slot_table_parts {
     using value = Row;
@@ -95,8 +105,8 @@ struct slot_table_parts {
                                      std::remove_reference_t<Reference>*, found_row<Reference>>;
     using pointer = found<decltype(std::declval<rows&>()[0])>;
     using const_pointer = found<decltype(std::declval<const rows&>()[0])>;
-    using iterator = typename rows::iterator;
-    using const_iterator = typename rows::const_iterator;
+    using iterator = index_iterator<rows_with_handles<typename rows::view_type>>;
+    using const_iterator = index_iterator<rows_with_handles<typename rows::const_view_type>>;
     static constexpr const char* name = "slot_table";
 };
 /// The same; soa takes the place of what is no layout, so that one sentence is the only error.
@@ -123,8 +133,9 @@ public:
     explicit slot_table(std::size_t, ...) = delete;     // room for rows: world.reserve(1000)
 
     /// The rows, to read and to write, in the order of handles(); the number of rows changes only
-    /// through the map, and so does their order: std::ranges::sort(rows()) would leave the handles
-    /// behind, sort(), sort_by() and swap_rows() take them along. (No build notices.)
+    /// through the map, and so does their order: sort(), sort_by() and swap_rows() take the handles
+    /// along. std::sort(begin(), end()) does not compile; std::ranges::sort(rows()) would leave the
+    /// handles behind, unnoticed.
     [[nodiscard]] auto rows() noexcept { return rows_.view(); }
     [[nodiscard]] auto rows() const noexcept { return rows_.view(); }
     /// One field of all rows: table::column().

@@ -7,10 +7,13 @@
 // An index and a private copy of the view compile to the best loops: nothing is reloaded through a
 // container, and one counter is advanced instead of one pointer per column.
 //
-// Models std::random_access_iterator also where operator[] gives a proxy; the C++17 category is
-// input then, as it is for std::views::zip.
+// Models std::random_access_iterator also where operator[] gives a proxy. The C++17 category is
+// random access then, too, as that of std::vector<bool>: std::stable_sort, std::rotate and
+// std::lower_bound choose by it, and would not compile or take steps of one.
 #pragma once
 
+#include <compare>
+#include <concepts>
 #include <cstddef>
 #include <span>  // for the iterator tags: <iterator> itself costs three times as much
 #include <type_traits>
@@ -27,9 +30,7 @@ public:
     using reference = decltype(std::declval<const View&>()[std::size_t{}]);
     using difference_type = std::ptrdiff_t;
     using iterator_concept = std::random_access_iterator_tag;
-    using iterator_category =
-        std::conditional_t<std::is_lvalue_reference_v<reference>, std::random_access_iterator_tag,
-                           std::input_iterator_tag>;
+    using iterator_category = std::random_access_iterator_tag;
 
     /// What operator-> returns: holds a proxy, so that it->field works.
     struct arrow {
@@ -75,8 +76,19 @@ public:
     friend constexpr bool operator==(const index_iterator& a, const index_iterator& b) noexcept {
         return a.index_ == b.index_;
     }
-    friend constexpr auto operator<=>(const index_iterator& a, const index_iterator& b) noexcept {
+    friend constexpr auto operator<=>(const index_iterator& a, const index_iterator& b) noexcept
+        requires(!requires { View::have_handles; })
+    {
         return a.index_ <=> b.index_;
+    }
+    /// std::sort and its like compare positions, and would leave the handles behind.
+    template <std::same_as<index_iterator> Other>
+        requires requires { View::have_handles; }
+    friend constexpr std::strong_ordering operator<=>(const index_iterator&,
+                                                      const Other&) noexcept {
+        static_assert(!std::is_same_v<Other, index_iterator>,
+                      "slot_table::sort() takes the handles along; std::sort does not");
+        return std::strong_ordering::equal;
     }
 
     /// A value moved out of the row, so that algorithms may hold it while rows move.
