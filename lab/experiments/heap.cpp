@@ -6,6 +6,7 @@
 #include <array>
 #include <cairn/alloc/budget.hpp>
 #include <cairn/alloc/locked.hpp>
+#include <cairn/debug/hardened.hpp>
 #include <cairn/debug/tracked.hpp>
 #include <cairn/movable/offset_heap.hpp>
 #include <numeric>
@@ -446,6 +447,9 @@ void add_wrapped(lab::experiment& e) {
     c.cairn("cairn::heap<> over a budget", make(adapter_tag<heap_over_a_limit>{}));
     c.cairn("cairn::tracked<heap<>>", make(adapter_tag<named_heap>{}));
     c.cairn("cairn::locked<heap<>>", make(adapter_tag<cairn::locked<cairn::heap<>>>{}));
+    c.cairn("cairn::concurrent_heap", make(adapter_tag<thread_heap>{}));
+    c.cairn("cairn::hardened<concurrent_heap>",
+            make(adapter_tag<cairn::hardened<cairn::concurrent_heap>>{}));
     c.mallocs(make(adapter_tag<general_malloc>{}));
 }
 

@@ -83,6 +83,10 @@ TEST(hardened, a_free_of_what_is_no_block_stops_the_program) {
     EXPECT_EQ(kind_of(foreign), misuse_kind::foreign_pointer);
     EXPECT_EQ(kind_of(local + 32), misuse_kind::foreign_pointer);
     EXPECT_EQ(kind_of(memory.inner().allocate(200)), misuse_kind::foreign_pointer);
+    alignas(16) std::byte copy[16 + 200 + 8];  // of a live block, with its seals
+    unpoison(p - 16, sizeof copy);
+    std::memcpy(copy, p - 16, sizeof copy);
+    EXPECT_EQ(kind_of(copy + 16), misuse_kind::foreign_pointer);
     memory.deallocate(p, 200);
     other.deallocate(foreign, 200);
 }
