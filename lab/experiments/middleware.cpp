@@ -38,14 +38,15 @@ std::string program_of(const library& l) {
     return std::string{LAB_MIDDLEWARE "/lab_middleware_"} + l.file;
 }
 
-/// A sample: one process that plays 10 times.
+/// A sample: one process that plays some times.
 struct run_of {
     const library* which;
-    const char* memory;       // own or cairn
+    const char* memory;  // own or cairn
+    const char* plays;
     std::string malloc_path;  // empty: that of the C library
     void operator()(lab::sample& s) const {
         const std::string text =
-            lab::output_of({"env", "LD_PRELOAD=" + malloc_path, program_of(*which), memory, "10"});
+            lab::output_of({"env", "LD_PRELOAD=" + malloc_path, program_of(*which), memory, plays});
         double milliseconds = 0, slowest = 0, peak = 0;
         unsigned long long sum = 0;
         if (std::sscanf(text.c_str(), "%lf %lf %lf %llu", &milliseconds, &slowest, &peak, &sum) !=
@@ -66,8 +67,9 @@ void add_library(lab::experiment& e, const library& l) {
                                                      .equal_checksums = true,
                                                      .one_repetition = true,
                                                      .quick_samples = 3});
-    const auto runs = [&l](const char* memory, std::string path = {}) {
-        return [run = run_of{&l, memory, std::move(path)}] { return run; };
+    const char* const plays = e.options().full ? "10" : "4";
+    const auto runs = [&l, plays](const char* memory, std::string path = {}) {
+        return [run = run_of{&l, memory, plays, std::move(path)}] { return run; };
     };
     c.cairn(std::string{"cairn::"} + l.memory, runs("cairn"));
     for (const lab::malloc_library& m : lab::malloc_libraries())
@@ -84,7 +86,8 @@ const lab::registration middleware{
         e.how =
             "A malloc's row is the library's own default: all eight ask malloc. A play is a "
             "sequence "
-            "of calls; of each call the least time in ten plays counts, the slowest call is the "
+            "of calls; of each call the least time in all plays of a process counts, the slowest "
+            "call is the "
             "longest of these. The peak is what the process took since its start. ";
         for (const library& l : libraries) {
             if (::access(program_of(l).c_str(), X_OK) != 0) {
