@@ -92,7 +92,9 @@ void concurrent_heap::put_cold(cache& which, unsigned k, void* p) noexcept {
     if (c != nullptr && c->top(k)[-1] == p) { freed_twice(p, {}); }
     if (c != nullptr && c->count(k) == c->limits[k]) {
         heed_trim(*c);
-        if (c->count(k) == c->limits[k]) { grow_limit(*c, k); }
+        // A thread that only frees needs two batches; a stack that runs empty gets more.
+        const bool may_grow = c->limits[k] < 2 * heap_batch::slot_count_max;
+        if (may_grow && c->count(k) == c->limits[k]) { grow_limit(*c, k); }
         if (c->count(k) == c->limits[k]) { spill(*c, k, (c->limits[k] + 1u) / 2); }
     }
     if (c == nullptr || c->limits[k] == 0) {

@@ -68,7 +68,7 @@ detail::unit_map& concurrent_heap_registry::map_here() noexcept { return units_o
 // batches
 
 detail::slot_batch* concurrent_heap::place::take_batch() const noexcept {
-    void* const memory = heap.home->shared_pieces[0]->take(true);
+    void* const memory = heap.home->shared_pieces[0]->take();
     if (memory == nullptr) { return nullptr; }
     auto* const b = ::new (memory) heap_batch;
     b->first_slot = b->room;
@@ -92,7 +92,7 @@ heap_cache* concurrent_heap::usable(cache& which) noexcept {
 }
 
 thread_cache* concurrent_heap_registry::make(cache_owner& o) noexcept {
-    void* const memory = o.home->shared_pieces[1]->take(true);
+    void* const memory = o.home->shared_pieces[1]->take();
     if (memory == nullptr) { return nullptr; }
     auto* const c = ::new (memory) cache;
     clear_stacks(*c, heap_of(o).options_.cache_size_max);

@@ -4,6 +4,7 @@
 
 #include <bit>
 #include <new>
+#include <utility>
 
 #include <cairn/os/page_memory.hpp>
 
@@ -57,7 +58,7 @@ void make_idle(cache_owner& o, thread_cache& c) noexcept {
 /// Returns: nullptr when the thread is ending or attaching, or there is no memory.
 thread_record* record_of(cache_home& home, thread_state& mine) noexcept {
     if (mine.record != nullptr || mine.is_ending || mine.is_attaching) { return mine.record; }
-    void* const memory = home.records.take(true);
+    void* const memory = home.records.take();
     if (memory == nullptr) { return nullptr; }
     // Watched before it is used: a thread whose end is not reported would keep its caches for ever.
     // The C library may allocate for that, from this heap, which works through locks meanwhile.
@@ -118,20 +119,33 @@ thread_cache* find_in_list(const cache_owner& o, const thread_record& record) no
 // ------------------------------------------------------------------------------------------------
 // pieces
 
-void* piece_list::take(bool may_ask_system) noexcept {
-    {
-        const lock_scope held{lock_};
-        if (link* const l = free_) {
-            free_ = l->next;
-            return l;
+void* piece_list::take() noexcept {
+    while (true) {
+        {
+            const lock_scope held{lock_};
+            if (link* const l = free_) {
+                free_ = l->next;
+                return l;
+            }
+            if (untouched_count_ != 0) {
+                --untouched_count_;
+                return std::exchange(untouched_, untouched_ + piece_size_);
+            }
         }
+        const std::size_t bytes = page_memory::round_up_to_pages(piece_size_ * piece_count_);
+        void* const memory = page_memory::reserve_committed(bytes);
+        if (memory == nullptr) { return nullptr; }
+        if (!add_untouched(memory)) { page_memory::release(memory, bytes); }
     }
-    if (!may_ask_system) { return nullptr; }
-    const std::size_t bytes = page_memory::round_up_to_pages(piece_size_ * piece_count_);
-    auto* const memory = static_cast<std::byte*>(page_memory::reserve_committed(bytes));
-    if (memory == nullptr) { return nullptr; }
-    for (std::size_t i = 1; i < piece_count_; ++i) { give(memory + i * piece_size_); }
-    return memory;
+}
+
+/// Returns: false when another thread was faster.
+bool piece_list::add_untouched(void* memory) noexcept {
+    const lock_scope held{lock_};
+    if (untouched_count_ != 0) { return false; }
+    untouched_ = static_cast<std::byte*>(memory);
+    untouched_count_ = piece_count_;
+    return true;
 }
 
 void piece_list::give(void* piece) noexcept {
@@ -201,7 +215,7 @@ thread_cache* cache_registry::find(cache_owner& o) noexcept {
     entry = {o.serial, c};
     // Two owners share an entry of the first table. Without memory the list is searched again.
     if (second == nullptr) {
-        if (void* const memory = home.tables.take(true)) {
+        if (void* const memory = home.tables.take()) {
             second = ::new (memory) second_cache_table{};
         }
     }

@@ -30,9 +30,8 @@ public:
     constexpr piece_list(std::size_t piece_size, std::size_t piece_count) noexcept
         : piece_size_{piece_size}, piece_count_{piece_count} {}
 
-    /// Returns: memory of any content; nullptr when there is none and the system refuses, or is not
-    ///          to be asked.
-    [[nodiscard]] void* take(bool may_ask_system) noexcept;
+    /// Returns: memory of any content; nullptr when there is none and the system refuses.
+    [[nodiscard]] void* take() noexcept;
     void give(void* piece) noexcept;
     [[nodiscard]] mutex& lock() noexcept { return lock_; }
 
@@ -40,8 +39,12 @@ private:
     struct link {
         link* next;
     };
+    [[nodiscard]] bool add_untouched(void* memory) noexcept;
+
     mutex lock_;
     link* free_ = nullptr;
+    std::byte* untouched_ = nullptr;  // the next one of the pages that were had last
+    std::size_t untouched_count_ = 0;
     std::size_t piece_size_;
     std::size_t piece_count_;  // that are asked for at once
 };

@@ -210,6 +210,17 @@ TEST(concurrent_heap, a_cache_keeps_to_its_bound) {
     }
 }
 
+TEST(concurrent_heap, a_thread_that_only_frees_keeps_128_slots_of_a_size) {
+    concurrent_heap h;
+    std::vector<void*> blocks(10'000);
+    for (void*& p : blocks) { p = h.allocate(64); }
+    h.release_this_thread();
+    for (void* const p : blocks) { h.deallocate(p, 64); }
+    EXPECT_GT(h.stats().cached_size, 0u);
+    EXPECT_LE(h.stats().cached_size, 128 * 64u);
+    h.validate();
+}
+
 TEST(concurrent_heap, is_unchanged_when_upstream_refuses_any_of_its_requests) {
     for (std::size_t request = 0; request < 12; ++request) {
         test_upstream upstream;

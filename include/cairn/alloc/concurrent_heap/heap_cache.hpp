@@ -16,7 +16,8 @@
 //      sum over classes of  limit * bytes of a slot  <=  cache_size_max
 //      limit of a class                              <=  64 KiB / bytes of a slot, 4 to 256
 //
-// Where the bound is reached, a class that grows takes from the next one in turn.
+// Where the bound is reached, a class that grows takes from the next one in turn. A stack that runs
+// full grows to 128 slots at most, two batches: a thread that only frees needs no more.
 //
 // A cache of a thread that sleeps keeps the chunks of its slots from going back: at most as many as
 // it has slots, slot_count_max(cache_size_max), which are 4,156 for the default of 1 MiB.

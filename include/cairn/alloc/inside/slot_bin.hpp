@@ -32,6 +32,7 @@
 
 #include <cairn/core/alignment.hpp>
 #include <cairn/core/inside/atoms.hpp>
+#include <cairn/core/inside/compiler.hpp>
 #include <cairn/core/inside/slot_numbers.hpp>
 #include <cairn/os/mutex.hpp>
 #include <cairn/storage/inside/step_counter.hpp>
@@ -173,12 +174,19 @@ public:
     /// Gives up to eight slots back to their chunks; `slots` are all of this bin's class.
     template <class Place>
     void give_to_chunks(void** slot_array, unsigned count, Place&& place) noexcept {
+        chunk* of[give_max];
         chunk* empty[give_max];
         unsigned empty_count = 0;
         lock_.lock();
         for (unsigned i = 0; i < count; ++i) {
+            of[i] = place.find(slot_array[i]);
+            // The records of all slots arrive together, and the first words of their bits.
+            compiler::prefetch_for_writing(of[i]);
+            compiler::prefetch_for_writing(of[i] + 1);
+        }
+        for (unsigned i = 0; i < count; ++i) {
             CAIRN_DETAIL_STEP();
-            if (chunk* const c = give_one(slot_array[i], place)) { empty[empty_count++] = c; }
+            if (give_one(*of[i], slot_array[i], place)) { empty[empty_count++] = of[i]; }
         }
         lock_.unlock();
         for (unsigned i = 0; i < empty_count; ++i) { place.release(*empty[i]); }
@@ -339,10 +347,9 @@ private:
         }
         return taken;
     }
-    /// Returns: the chunk when it has left the bin.
+    /// Returns: true when the chunk has left the bin.
     template <class Place>
-    chunk* give_one(void* slot, Place&& place) noexcept {
-        chunk& c = *place.find(slot);
+    bool give_one(chunk& c, void* slot, Place&& place) noexcept {
         const bool was_full = c.free_count == 0;
         if (!c.give(slot)) [[unlikely]] {
             lock_.unlock();  // an assert handler may allocate from this bin
@@ -350,9 +357,9 @@ private:
         }
         if (was_full) { append(c); }
         const bool is_alone = first_ == &c && last_ == &c;
-        if (c.free_count != c.slot_count || is_alone || place.keeps_chunks) { return nullptr; }
+        if (c.free_count != c.slot_count || is_alone || place.keeps_chunks) { return false; }
         unlink(c);
-        return &c;
+        return true;
     }
 
     // A chunk that has its first free slot goes to the end: it has time to become empty.
