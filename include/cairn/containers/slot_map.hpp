@@ -29,9 +29,9 @@
 // Callbacks: constructors, moves and destructors of objects, `make`, predicates, orders, visitors
 //            may look things up in this map. They must not change it, because rows move under them,
 //            and only constructors and visitors start a loop: a checked build stops.
-//            (stable_slot_map allows changes.) While an object is erased, its own handle and that
-//            of the last row must not be looked up; while rows move (growth, erase_if(), sort()),
-//            none.
+//            (stable_slot_map allows changes.) An object that is being erased is not found. Meanwhile
+//            the handle of the last row must not be looked up; while rows move (growth, erase_if(),
+//            sort()), none.
 // Threads:   one at a time; find and iteration from many while no thread changes the map.
 #pragma once
 
@@ -569,7 +569,7 @@ public:
     /// What is retired still waits for its fence. O(rows).
     void clear() noexcept {
         [[maybe_unused]] const auto change = mark_.begin(this, Parts::name);
-        for (std::size_t r = size(); r != 0; --r) { slots_.vacate(handles_[r - 1].index()); }
+        slots_.vacate_rows(handles_, size());
         slots_.vacate_promised();
         rows_.clear();
     }
@@ -875,9 +875,12 @@ private:
     }
     /// The row of `h` is destroyed, and the last row moves into its place.
     void erase_row(std::size_t row, handle_type h) noexcept {
-        rows_.swap_erase(row);
+        constexpr bool runs_code = !std::is_trivially_copyable_v<value_type>;
         CAIRN_ASSERT(slots_.find(h.index(), h.generation()) == row,
                      "the handle is that of the row");
+        if constexpr (runs_code) { slots_.hide(h.index(), h.generation()); }
+        rows_.swap_erase(row);
+        if constexpr (runs_code) { slots_.stop_hiding(h.index(), h.generation()); }
         lead(row, handles_[slots_.live_count() - 1]);  // maybe itself
         slots_.vacate_live(h.index(), h.generation());
     }

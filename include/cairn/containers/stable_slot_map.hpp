@@ -579,15 +579,24 @@ public:
         [[maybe_unused]] const auto loop = other.begin_loop();
         [[maybe_unused]] const std::size_t begun = other.begun_count();
         if (!slots_.copy_chunks(other.slots_)) { return false; }
-        for (auto it = other.begin(); it != other.end(); ++it) {
-            const handle_type h = it.handle();
-            CAIRN_ASSERT(other.begun_count() == begun,
-                         "a copy constructor inserts nothing into the map that is copied",
-                         {.object = &other, .type = type_name});
-            T* const object = slot_of(h.index());
-            cairn::unpoison(object, sizeof(T));
-            ::new (static_cast<void*>(object)) T(*it);
-            slots_.enter_copy(h.index(), h.generation());
+        if constexpr (std::is_trivially_copy_constructible_v<T>) {
+            for (detail::live_word word = other.slots_.next_live(0); word.live != 0;
+                 word = other.slots_.next_live(word.first + 64)) {
+                copy_objects(other, word);
+                slots_.enter_copies(word);
+            }
+        } else {
+            for (auto it = other.begin(); it != other.end(); ++it) {
+                const handle_type h = it.handle();
+                CAIRN_ASSERT(other.begun_count() == begun,
+                             "a copy constructor inserts nothing into the map that is copied",
+                             {.object = &other, .type = type_name});
+                T* const object = slot_of(h.index());
+                cairn::unpoison(object, sizeof(T));
+                ::new (static_cast<void*>(object)) T(*it);
+                slots_.enter_copies(
+                    {h.index() & ~std::size_t{63}, std::uint64_t{1} << (h.index() & 63)});
+            }
         }
         slots_.finish_waiting_of(other.slots_);
         return true;
@@ -615,6 +624,22 @@ private:
     [[nodiscard]] T* slot_of(std::uint32_t index) const noexcept {
         return reinterpret_cast<T*>(slots_.table()[index >> rules.slots_log2].objects) +
                (index & rules.slot_mask());
+    }
+    /// The objects of a word of `other`: whole words at once.
+    void copy_objects(const stable_slot_map& other, detail::live_word word) noexcept {
+        const auto first = static_cast<std::uint32_t>(word.first);
+        T* const to = slot_of(first);
+        const T* const from = other.slot_of(first);
+        if (word.live == ~std::uint64_t{0}) {
+            cairn::unpoison(to, 64 * sizeof(T));
+            compiler::copy_bytes<64 * sizeof(T)>(to, from);
+            return;
+        }
+        for (; word.live != 0; word.live &= word.live - 1) {
+            const auto bit = static_cast<std::uint32_t>(std::countr_zero(word.live));
+            cairn::unpoison(to + bit, sizeof(T));
+            ::new (static_cast<void*>(to + bit)) T(from[bit]);
+        }
     }
     void destroy(T* object) noexcept {
         if constexpr (std::is_trivially_destructible_v<T>) {

@@ -282,8 +282,9 @@ bool stable_chunks::copy_vacant(const stable_chunks& other) noexcept {
         // blocked, promised and generations lie in a row.
         std::memcpy(to.blocked(rules_), from.blocked(rules_),
                     16 * rules_.word_count() + 4 * rules_.slot_count());
-        for (std::uint32_t slot = 0; slot < rules_.slot_count(); ++slot) {
-            to.lives(rules_)[slot] |= stable_chunk::vacant;
+        std::uint32_t* lives = to.lives(rules_);
+        for (std::uint32_t w = rules_.word_count(); w != 0; --w, lives += 64) {
+            for (std::uint32_t i = 0; i < 64; ++i) { lives[i] |= stable_chunk::vacant; }
         }
         to.promised_count = from.promised_count;
         to.waiting_count = from.waiting_count;

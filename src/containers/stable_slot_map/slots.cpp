@@ -258,10 +258,20 @@ void stable_slots::finish(std::uint32_t index) noexcept {
     unblock(index);
 }
 
-std::uint64_t stable_slots::hide_word(std::size_t p, std::uint32_t w) noexcept {
-    stable_chunk& state = *table()[p].state;
-    std::uint64_t hidden = state.objects_in(rules_, w);
-    std::uint32_t* const lives = state.lives(rules_) + w * 64;
+// True when 64 slots are alive, and the next life of each is one more: 64 comparisons at once.
+bool stable_slots::all_go_on(const std::uint32_t* lives) const noexcept {
+    const std::uint32_t last = lives_.last();
+    const std::uint32_t largest = rules_.generation_max;
+    std::uint32_t others = 0;
+    for (std::uint32_t i = 0; i < 64; ++i) {
+        others += lives[i] == last || lives[i] >= largest ? 1u : 0u;  // a vacant one is above all
+    }
+    return others == 0;
+}
+
+// The lives of the slots in `hidden` end. Returns: those that could.
+std::uint64_t stable_slots::hide_one_by_one(std::uint64_t hidden,
+                                            std::uint32_t* lives) const noexcept {
     for (std::uint64_t bits = hidden; bits != 0; bits &= bits - 1) {
         std::uint32_t& life = lives[std::countr_zero(bits)];
         if ((life & stable_chunk::vacant) != 0) {  // it begins or ends now, and calls clear()
@@ -269,6 +279,18 @@ std::uint64_t stable_slots::hide_word(std::size_t p, std::uint32_t w) noexcept {
         } else {
             life = next_life(life);
         }
+    }
+    return hidden;
+}
+
+std::uint64_t stable_slots::hide_word(std::size_t p, std::uint32_t w) noexcept {
+    stable_chunk& state = *table()[p].state;
+    std::uint64_t hidden = state.objects_in(rules_, w);
+    std::uint32_t* const lives = state.lives(rules_) + w * 64;
+    if (hidden == ~std::uint64_t{0} && all_go_on(lives)) {
+        for (std::uint32_t i = 0; i < 64; ++i) { lives[i] = stable_slots::hidden(lives[i]); }
+    } else {
+        hidden = hide_one_by_one(hidden, lives);
     }
     const auto number = static_cast<std::uint32_t>(std::popcount(hidden));
     state.live()[w] &= ~hidden;
@@ -284,7 +306,11 @@ void stable_slots::free_word(std::size_t p, std::uint32_t w, std::uint64_t hidde
     stable_chunk& state = *table()[p].state;
     std::uint64_t freed = hidden;
     const std::uint32_t* const lives = state.lives(rules_) + w * 64;
-    for (std::uint64_t bits = hidden; bits != 0; bits &= bits - 1) {
+    std::uint32_t worn_out_count = 0;  // of all 64: mostly none
+    for (std::uint32_t i = 0; i < 64; ++i) {
+        worn_out_count += lives[i] == stable_chunk::vacant ? 1u : 0u;
+    }
+    for (std::uint64_t bits = worn_out_count != 0 ? hidden : 0; bits != 0; bits &= bits - 1) {
         if (lives[std::countr_zero(bits)] != stable_chunk::vacant) { continue; }
         freed &= ~(bits & (~bits + 1));
         ++worn_out_count_;
@@ -353,14 +379,25 @@ bool stable_slots::shrink_to_fit() noexcept {
 
 bool stable_slots::copy_chunks(const stable_slots& other) noexcept { return copy_vacant(other); }
 
-void stable_slots::enter_copy(std::uint32_t index, std::uint32_t generation) noexcept {
-    stable_chunk& state = state_of(index);
-    state.enter(index & rules_.slot_mask());
-    ++state.live_count;
-    life_of(index) = generation;
-    --state.free_count;
-    note_room(index >> rules_.slots_log2);
-    ++begun_count_;
+void stable_slots::enter_copies(live_word word) noexcept {
+    const std::size_t p = word.first >> rules_.slots_log2;
+    const auto first = static_cast<std::uint32_t>(word.first & rules_.slot_mask());
+    stable_chunk& state = *table()[p].state;
+    std::uint32_t* const lives = state.lives(rules_) + first;
+    if (word.live == ~std::uint64_t{0}) {
+        for (std::uint32_t i = 0; i < 64; ++i) { lives[i] &= ~stable_chunk::vacant; }
+    } else {
+        for (std::uint64_t bits = word.live; bits != 0; bits &= bits - 1) {
+            lives[std::countr_zero(bits)] &= ~stable_chunk::vacant;
+        }
+    }
+    state.live()[first / 64] |= word.live;
+    state.used |= slot_bit(first / 64);
+    const auto number = static_cast<std::uint32_t>(std::popcount(word.live));
+    state.live_count += number;
+    state.free_count -= number;
+    begun_count_ += number;
+    note_room(p);
 }
 
 void stable_slots::finish_waiting_of(const stable_slots& other) noexcept {

@@ -168,6 +168,10 @@ public:
     /// Object 2 is neither the one that a cause erases, nor the last one.
     void look_up() {
         if constexpr (has_handles<C>) {
+            if (is_erasing) {
+                check(!c->find(h[0]) && !c->contains(h[0]), "what is being erased is not found");
+                check(c->fault_of(h[0]) == handle_fault::stale, "its handle is stale");
+            }
             auto found = c->find(h[1]);
             check(!found || !is_ending, "a stale handle finds nothing");
             if (c->size() != 0 && found) {
@@ -263,7 +267,10 @@ public:
                 }
                 return;
             case cause::erase:
-                return erase(0);
+                is_erasing = true;
+                erase(0);
+                is_erasing = false;
+                return;
             case cause::erase_if:
                 return erase_some<false>();
             case cause::swap_erase_if:
@@ -370,7 +377,8 @@ private:
     handle_type h[8]{};
     handle_type promised{};
     std::size_t count = 0;
-    bool is_ending = false;  // the objects that handles named before
+    bool is_erasing = false;  // object 1
+    bool is_ending = false;   // the objects that handles named before
 };
 
 struct cell {
@@ -413,8 +421,9 @@ bool works_in_rows(cell at, act what) {
                        at.why == cause::compare || at.function == call::constructor;
     // A handle that is stale already is erased without a change.
     const bool are_stale = has_handles<C> && (at.why == cause::clear || at.why == cause::end);
-    const bool is_stale =
-        has_handles<C> && at.why == cause::erase_if && at.function != call::predicate;
+    const bool erases_one =
+        at.why == cause::erase || at.why == cause::erase_if || at.why == cause::swap_erase_if;
+    const bool is_stale = has_handles<C> && erases_one && at.function != call::predicate;
     if (what == act::erase && (is_stale || are_stale)) { return true; }
     if (what == act::erase_next && are_stale) { return true; }
     // Rows move in blocks.

@@ -155,6 +155,29 @@ TEST(slot_map, clear_kills_every_handle_and_keeps_the_memory) {
     map.validate();
 }
 
+template <class Map>
+void expect_clear_ends_every_life() {
+    Map map{typename Map::options{.first_generation = 40}};
+    std::vector<typename Map::handle_type> handles;
+    for (std::size_t before = 1; before != handles.size();) {
+        before = handles.size();
+        while (const auto h = map.emplace(7)) { handles.push_back(h); }
+        map.clear();
+        map.validate();
+        for (std::size_t i = before; i < handles.size(); ++i) {
+            ASSERT_FALSE(map.contains(handles[i]));
+        }
+    }
+    EXPECT_EQ(map.worn_out_slot_count(), Map::max_size());
+    EXPECT_EQ(handles.size(), Map::max_size() * Map::handle_type::generation_max);
+    for (const auto h : handles) { ASSERT_FALSE(map.contains(h)); }
+}
+
+TEST(slot_map, clear_ends_the_lives_of_slots_until_they_are_worn_out) {
+    expect_clear_ends_every_life<slot_map<int, slot_policy<16, 10, reuse::fifo, 0>>>();
+    expect_clear_ends_every_life<slot_map<int, slot_policy<16, 10, reuse::lifo, 0>>>();
+}
+
 TEST(slot_map, a_handle_can_be_promised_now_and_filled_later) {
     slot_map<int> map;
     const auto h = map.promise_handle();

@@ -227,3 +227,84 @@ TEST(stable_slot_map, clear_destroys_each_object_once_whatever_destructors_do) {
     }
     EXPECT_EQ(ended, 34 + 33 * 2 + 33 * 3);
 }
+
+namespace {
+
+/// A map of three chunks: full words of 64 slots, words with holes, a promised and a retired slot.
+template <class T, class Policy = slot_policy<>>
+struct filled_map {
+    using map_type = stable_slot_map<T, Policy>;
+    map_type map;
+    std::vector<typename map_type::handle_type> live;
+    std::vector<typename map_type::handle_type> erased;
+    typename map_type::handle_type promised;
+
+    template <class Make>
+    explicit filled_map(std::size_t count, Make make) {
+        for (std::size_t i = 0; i < count; ++i) { live.push_back(map.emplace(make(i))); }
+        for (std::size_t i = 64; i < 192; i += 3) {
+            EXPECT_TRUE(map.erase(live[i]));
+            erased.push_back(live[i]);
+            live[i] = {};
+        }
+        promised = map.promise_handle();
+        EXPECT_TRUE(map.retire(live[1], 1));
+        erased.push_back(live[1]);
+        live[1] = {};
+    }
+};
+
+template <class T, class Make>
+void expect_equal_clone(Make make) {
+    const filled_map<T> all{10'000, make};
+    auto copy = all.map.clone();
+    ASSERT_TRUE(copy);
+    copy->validate();
+    EXPECT_TRUE(*copy == all.map);
+    for (std::size_t i = 0; i < all.live.size(); ++i) {
+        if (!all.live[i]) { continue; }
+        const T* const found = copy->find(all.live[i]);
+        ASSERT_NE(found, nullptr);
+        EXPECT_EQ(*found, make(i));
+        EXPECT_NE(found, all.map.find(all.live[i]));
+    }
+    for (const auto h : all.erased) { EXPECT_FALSE(copy->contains(h)); }
+    EXPECT_NE(copy->fulfil(all.promised, make(1)), nullptr);
+    for (const auto h : all.live) { EXPECT_EQ(copy->erase(h), static_cast<bool>(h)); }
+    EXPECT_EQ(copy->size(), 1u);
+    copy->validate();
+    all.map.validate();
+}
+
+}  // namespace
+
+TEST(stable_slot_map, a_copy_has_the_objects_of_full_words_and_of_others) {
+    expect_equal_clone<std::uint64_t>([](std::size_t i) { return i * 3; });
+    expect_equal_clone<std::string>([](std::size_t i) { return std::to_string(i); });
+}
+
+TEST(stable_slot_map, clear_ends_whole_words_in_every_life) {
+    using policy = slot_policy<16>;
+    using map_type = stable_slot_map<int, policy>;
+    for (std::uint32_t first = 1; first <= map_type::handle_type::generation_max; first += 7) {
+        map_type map{map_type::options{.first_generation = first}};
+        std::vector<map_type::handle_type> handles;
+        std::size_t rounds = 0;
+        for (;; ++rounds) {
+            const std::size_t before = handles.size();
+            while (const auto h = map.emplace(7)) { handles.push_back(h); }
+            if (handles.size() == before) { break; }
+            if (rounds % 2 != 0) { map.erase(handles.back()); }
+            map.clear();
+            for (std::size_t i = before; i < handles.size(); ++i) {
+                ASSERT_FALSE(map.contains(handles[i]));
+            }
+            EXPECT_TRUE(map.empty());
+            map.validate();
+        }
+        EXPECT_EQ(map.worn_out_slot_count(), map_type::handle_type::index_max + std::size_t{1});
+        EXPECT_EQ(handles.size(), (map_type::handle_type::index_max + std::size_t{1}) *
+                                      map_type::handle_type::generation_max);
+        for (const auto h : handles) { ASSERT_FALSE(map.contains(h)); }
+    }
+}

@@ -147,10 +147,10 @@ public:
 
     [[nodiscard]] bool reserve_chunks(std::size_t count) noexcept { return reserve(count); }
     [[nodiscard]] bool shrink_to_fit() noexcept;
-    /// For a copy of the map: chunks, generations, blocked and promised slots. enter_copy() follows
-    /// for each object.
+    /// For a copy of the map: chunks, generations, blocked and promised slots. enter_copies()
+    /// follows for all objects.
     [[nodiscard]] bool copy_chunks(const stable_slots& other) noexcept;
-    void enter_copy(std::uint32_t index, std::uint32_t generation) noexcept;
+    void enter_copies(live_word word) noexcept;
     /// Slots that wait in `other` and not in its copy become free here.
     void finish_waiting_of(const stable_slots& other) noexcept;
     /// Requires: no slot is live, waiting or promised.
@@ -198,6 +198,9 @@ private:
     void unblock(std::uint32_t index) noexcept;
     void slot_is_free(std::uint32_t index) noexcept;
     [[nodiscard]] bool is_worn_out(std::uint32_t index) const noexcept;
+    [[nodiscard]] bool all_go_on(const std::uint32_t* lives) const noexcept;
+    [[nodiscard]] std::uint64_t hide_one_by_one(std::uint64_t hidden,
+                                                std::uint32_t* lives) const noexcept;
     [[nodiscard]] std::uint32_t next_life(std::uint32_t generation) const noexcept;
 
     std::size_t top_ = 0;  // ready_[top_, end_): slots that are held

@@ -239,6 +239,37 @@ public:
         --live_;
         end_life(index, generation);
     }
+    /// No handle finds the slot of (index, generation), which is alive, until vacate_live() ends its
+    /// life: for the destructor of what it leads to. stop_hiding() comes before set_value() and
+    /// vacate_live(), whose asserts alone read the word.
+    void hide(std::uint32_t index, std::uint32_t generation) noexcept {
+        slots_[index].word = generation + (vacant + 1);
+    }
+    void stop_hiding(std::uint32_t index, std::uint32_t generation) noexcept {
+        if constexpr (asserts_enabled) { slots_[index].word = generation; }
+    }
+    /// As vacate_live() for the slots of handles[count - 1] ... handles[0], which are all that live.
+    template <class Handle>
+    void vacate_rows(const Handle* handles, std::size_t count) noexcept {
+        // In a register: the stores below might change it, for all a compiler knows.
+        std::uint32_t& where = Order == reuse::lifo ? head_ : tail_;
+        std::uint32_t next = where;
+        for (const Handle* h = handles + count; h-- != handles;) {
+            const std::uint32_t index = h->index();
+            const std::uint32_t life = h->generation();
+            if (lives_.turns_at(life) || is_exchanged(index, life)) [[unlikely]] {
+                where = next;
+                end_life(index, life);
+                next = where;
+            } else {
+                slots_[index].word = life + (vacant + 1);
+                line_[next++] = index;
+                if (Order == reuse::fifo && next == capacity_) { next = 0; }
+            }
+        }
+        where = next;
+        live_ = 0;
+    }
     /// Every promised slot ends its life.
     void vacate_promised() noexcept;
     /// All worn-out slots begin again at their first generation.
@@ -308,12 +339,12 @@ private:
         } else {
             slots_[index].word = generation + (vacant + 1);
         }
-        if constexpr (Order == reuse::lifo) {
-            // By the index, too: slots that live and die together are not all exchanged in one
-            // frame.
-            if (((generation + index) & turn_mask_) == 0) [[unlikely]] { return exchange(index); }
-        }
+        if (is_exchanged(index, generation)) [[unlikely]] { return exchange(index); }
         give_back(index);
+    }
+    /// By the index, too: slots that live and die together are not all exchanged in one frame.
+    [[nodiscard]] bool is_exchanged(std::uint32_t index, std::uint32_t generation) const noexcept {
+        return Order == reuse::lifo && ((generation + index) & turn_mask_) == 0;
     }
 
     [[CAIRN_COLD]] void exchange(std::uint32_t index) noexcept;
