@@ -23,6 +23,8 @@
 #include <cairn/containers/table.hpp>
 #include <cairn/core/sizes.hpp>
 #include <cairn/debug/registry.hpp>
+#include <cairn/debug/tracked.hpp>
+#include <cairn/os/system_allocator.hpp>
 
 #include <cstdio>
 #include <cstdlib>
@@ -73,6 +75,9 @@ struct quest {
     using references = cairn::refers_to<&quest::next, &quest::giver>;
 };
 
+/// Knows which of the containers has which blocks, for the page Sites of the inspector.
+using world_memory = cairn::tracked<cairn::system_allocator>;
+
 quest* last_of(const cairn::ref_array<quest>& list) { return list[list.size() - 1]; }
 
 class cairn_game final : public game {
@@ -96,9 +101,11 @@ public:
 
     void show_in(cairn::imgui_inspector& inspector) override {
         inspector.add_map("scripts", script_memory_.inner());
+        inspector.add_sites("world", world_);
     }
     void hide_from(cairn::imgui_inspector& inspector) override {
         inspector.remove(&script_memory_.inner());
+        inspector.remove(&world_);
     }
 
 private:
@@ -251,12 +258,16 @@ private:
 
     cairn::budget<cairn::heap<>> script_memory_{8_MiB};
     lua_State* scripts_;
-    cairn::table<particle<>, cairn::soa> particles_;
-    cairn::slot_map<enemy> enemies_;
+    world_memory world_{{.name = "world", .list = true}};
+    world_memory::call_site_allocator for_particles_ = world_.at("particles");
+    world_memory::call_site_allocator for_enemies_ = world_.at("enemies");
+    world_memory::call_site_allocator for_names_ = world_.at("names");
+    cairn::table<particle<>, cairn::soa> particles_{for_particles_};
+    cairn::slot_map<enemy> enemies_{for_enemies_};
     cairn::packed_array<enemy_handle> turrets_;
     cairn::pool_of<projectile> flying_;
     cairn::packed_array<projectile*> projectiles_;
-    cairn::string_pool names_;
+    cairn::string_pool names_{for_names_};
     section level_[section_count];
     cairn::collected_heap quest_heap_{8_MiB};
     cairn::root<quest> quests_;
@@ -265,11 +276,10 @@ private:
     cairn::tagged_arenas::tag job_tag_;
     crew crew_;
 
-    const cairn::registry::entry listed_[5] = {{"scripts", script_memory_},
-                                               {"quests", quest_heap_},
-                                               {"frame", frames_.active()},
-                                               {"projectiles", flying_},
-                                               {"jobs", jobs_, cairn::registry::entry::any_thread}};
+    const cairn::registry::entry listed_[6] = {
+        {"scripts", script_memory_}, {"world", world_},
+        {"quests", quest_heap_},     {"frame", frames_.active()},
+        {"projectiles", flying_},    {"jobs", jobs_, cairn::registry::entry::any_thread}};
 };
 
 }  // namespace

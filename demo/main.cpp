@@ -12,8 +12,8 @@ constexpr const char* usage =
     "usage: cairn-demo [--memory malloc|cairn]          a window, Escape ends it\n"
     "       cairn-demo --headless [--frames N] [--passes N] [--memory malloc|cairn|both] [--json]\n"
     "                              [--processor-time]\n"
-    "       cairn-demo --screenshot FILE.bmp [--frames N]   the window after N frames, as a "
-    "picture\n";
+    "       cairn-demo --screenshot FILE.bmp [--frames N] [--memory malloc|cairn]\n"
+    "                  [--page overview|frames|map|sites|mark]   the window after N frames\n";
 
 struct arguments {
     demo::headless_options headless{};
@@ -40,6 +40,8 @@ bool read(arguments& to, int count, char** words) {
             to.headless.passes = static_cast<unsigned>(std::strtoul(words[++i], nullptr, 10));
         } else if (word == "--screenshot") {
             to.window.screenshot = words[++i];
+        } else if (word == "--page") {
+            to.window.page = words[++i];
         } else if (word == "--memory") {
             const std::string_view which = words[++i];
             if (which != "malloc" && which != "cairn" && which != "both") { return false; }

@@ -2,6 +2,8 @@
 #include "crew.hpp"
 #include "game.hpp"
 
+#include <cairn/debug/registry.hpp>
+
 #include <lua.hpp>
 
 #include <algorithm>
@@ -9,8 +11,22 @@
 #include <string>
 #include <vector>
 
+#if defined(__GLIBC__)
+#    include <malloc.h>
+#endif
+
 namespace demo {
 namespace {
+
+/// What malloc knows of itself: two numbers of the whole process. It does not tell where its blocks
+/// lie, so there is no map of it. Another malloc than glibc's tells nothing in this way.
+struct whole_malloc {
+#if defined(__GLIBC__)
+    [[nodiscard]] static std::size_t live_size() { return mallinfo2().uordblks + mapped_size(); }
+    [[nodiscard]] static std::size_t capacity() { return mallinfo2().arena + mapped_size(); }
+    [[nodiscard]] static std::size_t mapped_size() { return mallinfo2().hblkhd; }
+#endif
+};
 
 struct particle {
     float x, y, dx, dy, life;
@@ -199,6 +215,9 @@ private:
     std::vector<std::string> label_texts_;
     std::vector<std::string_view> labels_;
     crew crew_;
+
+    whole_malloc all_;
+    const cairn::registry::entry listed_{"malloc, the whole process", all_};
 };
 
 }  // namespace

@@ -137,7 +137,8 @@ public:
                         start_milliseconds_);
             ImGui::Text("median %.2f ms, 99.9 %% %.2f ms, worst %.2f ms of %zu frames",
                         times_.at(0.5), times_.at(0.999), times_.at(1), times_.milliseconds.size());
-            ImGui::Text("%zu frames were late at 90 Hz (yellow line)", late_count_);
+            ImGui::Text("%zu frames were late at 90 Hz (yellow line)%s", late_count_,
+                        on_malloc_ ? "; malloc tells no map" : "");
             draw_graph();
         }
         ImGui::End();
@@ -190,6 +191,15 @@ private:
     bool on_malloc_ = false;
 };
 
+cairn::imgui_inspector::page page_of(std::string_view word) {
+    using page = cairn::imgui_inspector::page;
+    return word == "overview" ? page::overview
+           : word == "frames" ? page::frames
+           : word == "sites"  ? page::sites
+           : word == "mark"   ? page::since_mark
+                              : page::map;
+}
+
 /// Returns: false when the window is to be closed.
 bool handle_events() {
     SDL_Event e;
@@ -214,7 +224,7 @@ int run_window(const window_options& how) {
     const interface shown{on};
     const auto inspector = std::make_unique<cairn::imgui_inspector>();
     stage s{how.begins_with_malloc, *inspector};
-    if (how.screenshot != nullptr) { inspector->show(cairn::imgui_inspector::page::map); }
+    if (how.screenshot != nullptr) { inspector->show(page_of(how.page)); }
     for (std::uint32_t frame = 0; handle_events(); ++frame) {
         const float took = s.play();
         cairn::registry::publish();

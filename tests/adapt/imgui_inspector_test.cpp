@@ -2,9 +2,11 @@
 #include <cairn/adapt/imgui.hpp>
 #include <cairn/adapt/imgui_inspector.hpp>
 #include <cairn/alloc/budget.hpp>
+#include <cairn/alloc/tagged_arenas.hpp>
 #include <cairn/debug/failing.hpp>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
@@ -33,11 +35,24 @@ struct panel {
         inspector->draw();
         ImGui::Render();
     }
+    void click(ImVec2 at) {
+        ImGuiIO& io = ImGui::GetIO();
+        io.MousePos = at;
+        frame();
+        for (const bool is_down : {true, false}) {
+            io.MouseDown[0] = is_down;
+            frame();
+        }
+    }
     /// The words of a page, once it is in front.
     std::string words(page which) {
         inspector->show(which);
         frame();
         frame();
+        return words();
+    }
+    /// The words of the page in front.
+    std::string words() {
         ImGui::NewFrame();
         ImGui::LogToClipboard();
         inspector->draw();
@@ -71,9 +86,46 @@ TEST(imgui_inspector, shows_each_memory_of_the_registry) {
     budget<heap<>> meshes{16 << 20};
     const registry::entry listed{"render/meshes", meshes};
     void* const block = meshes.allocate(5'000);
+    heap<> sounds;
+    const registry::entry sampled{"sounds", sounds};
+    tagged_arenas jobs;
+    const registry::entry unknown{"jobs", jobs, registry::entry::any_thread};
     const std::string text = p.words(page::overview);
     EXPECT_TRUE(has(text, "render/meshes") && has(text, "5000 B")) << text;
+    EXPECT_TRUE(has(text, "0 B sampled") && !has(text, "5000 B sampled")) << text;
+    EXPECT_TRUE(has(text, "not known")) << "what is live in jobs:" << text;
     meshes.deallocate(block, 5'000);
+}
+
+TEST(imgui_inspector, tells_who_grew_in_a_frame_after_two_clicks) {
+    panel p;
+    budget<heap<>> meshes{16 << 20}, sounds{16 << 20};
+    const registry::entry listed[] = {{"meshes", meshes}, {"sounds", sounds}};
+    p.frame();
+    void* const block = sounds.allocate(7'000);
+    p.frame(12);
+    void* const other = meshes.allocate(3'000);
+    for (int i = 0; i < 5; ++i) { p.frame(); }
+    // The tabs that are not in front begin with that of Frames.
+    const std::vector<ImVec2> tabs = corners_of(ImGui::GetColorU32(ImGuiCol_Tab));
+    ASSERT_FALSE(tabs.empty());
+    ImVec2 first = tabs[0];
+    for (const ImVec2 c : tabs) { first = {std::min(first.x, c.x), std::min(first.y, c.y)}; }
+    p.click({first.x + 20, first.y + 10});
+    const ImU32 red = IM_COL32(230, 80, 60, 255);  // the bar of 12 ms
+    ASSERT_EQ(corners_of(red).size(), 4u);
+    ImGui::GetIO().MousePos = corners_of(red)[0];
+    p.frame();
+    p.frame();
+    const ImVec2 late = corners_of(red)[0];
+    p.frame();
+    EXPECT_EQ(corners_of(red)[0].x, late.x) << "the bars stand while the mouse is over them";
+    p.click({late.x + 0.5F, late.y + 5});
+    const std::string text = p.words();
+    EXPECT_TRUE(has(text, "12.000 ms") && has(text, "sounds grew by 7000 B")) << text;
+    EXPECT_FALSE(has(text, "meshes grew")) << text;
+    sounds.deallocate(block, 7'000);
+    meshes.deallocate(other, 3'000);
 }
 
 TEST(imgui_inspector, names_the_memories_that_grew_in_the_late_frame_it_stops_at) {
@@ -256,13 +308,7 @@ TEST(imgui_inspector, does_not_compare_the_oldest_frame_with_the_newest) {
     for (int i = 0; i < 3; ++i) { p.frame(); }
     const std::vector<ImVec2> limit = corners_of(IM_COL32(230, 200, 60, 255));
     ASSERT_FALSE(limit.empty());
-    ImGuiIO& io = ImGui::GetIO();
-    io.MousePos = {limit[0].x + 0.5F, limit[0].y + 5};  // in the column of the oldest frame
-    p.frame();
-    for (const bool is_down : {true, false}) {
-        io.MouseDown[0] = is_down;
-        p.frame();
-    }
+    p.click({limit[0].x + 0.5F, limit[0].y + 5});  // in the column of the oldest frame
     EXPECT_TRUE(p.inspector->is_frozen()) << "the click met";
     const std::string text = p.words(page::frames);
     EXPECT_FALSE(has(text, "grew by")) << text;

@@ -14,10 +14,11 @@
 //      inspector.next_frame(milliseconds);
 //      inspector.draw();                              // between ImGui::NewFrame() and Render()
 //
-// Overview: each memory of the registry. Frames: the last 600 frames; a click on one shows which
-// memories grew in it, and a frame that takes longer than the limit can stop the recording. Map:
-// the blocks of a heap in the order of addresses. Sites: which line requested what is live. Since
-// the mark: what was requested after a click on "Mark", and is not freed.
+// Overview: each memory of the registry. Frames: the last 600 frames, which stand still while the
+// mouse is over them; a click on one shows which memories grew in it, and a frame that takes longer
+// than the limit can stop the recording. Map: the blocks of a heap in the order of addresses.
+// Sites: which line requested what is live. Since the mark: what was requested after a click on
+// "Mark", and is not freed.
 //
 // Cost:    no allocation but in the first frames (ImGui's, and the snapshot's). At most 4,000
 //          rectangles. Each frame walks 600 blocks of the heap whose map is shown, or 4,000 slots
@@ -126,6 +127,7 @@ private:
     }
     static bool choose(const char* label, list& from);
     static void text_of_size(char (&to)[32], double bytes) noexcept;
+    static const char* without_folder(const char* file) noexcept;
     static void show_size(double bytes);
 
     void begin_map() noexcept;
@@ -165,6 +167,7 @@ private:
     std::size_t late_count_ = 0;
     float late_milliseconds_;
     bool is_frozen_ = false;
+    bool is_pointed_at_ = false;  // the mouse is over the bars, which then stand still
     bool stops_when_late_ = false;
     bool is_marking_ = false;
     page wanted_ = page::none;
@@ -188,7 +191,9 @@ static_assert(sizeof(imgui_inspector) <= 361 * 1024, "its size is as the head of
 inline void imgui_inspector::next_frame(float milliseconds) noexcept {
     const bool is_late = milliseconds > late_milliseconds_;
     late_count_ += is_late ? 1 : 0;
-    if (is_frozen_ || !registry::read(now_)) { return; }
+    const bool stands = is_frozen_ || is_pointed_at_;
+    is_pointed_at_ = false;  // until the bars are drawn
+    if (stands || !registry::read(now_)) { return; }
     std::size_t(&live)[memory_count_max] = live_[next_];
     std::memset(live, 0, sizeof live);  // also of a memory that ended
     for (const memory_node& n : now_.nodes()) {
@@ -341,6 +346,14 @@ inline void imgui_inspector::text_of_size(char (&to)[32], double bytes) noexcept
     }
 }
 
+inline const char* imgui_inspector::without_folder(const char* file) noexcept {
+    const char* name = file;
+    for (; *file != 0; ++file) {
+        if (*file == '/' || *file == '\\') { name = file + 1; }
+    }
+    return name;
+}
+
 inline void imgui_inspector::show_size(double bytes) {
     char text[32];
     text_of_size(text, bytes);
@@ -349,7 +362,7 @@ inline void imgui_inspector::show_size(double bytes) {
 
 inline void imgui_inspector::draw_overview() {
     if (!ImGui::BeginTable("memories", 4, ImGuiTableFlags_RowBg)) { return; }
-    for (const char* head : {"memory", "live, of its limit or capacity", "peak", "refused"}) {
+    for (const char* head : {"memory", "live", "peak", "refused"}) {
         ImGui::TableSetupColumn(head);
     }
     ImGui::TableHeadersRow();
@@ -359,8 +372,8 @@ inline void imgui_inspector::draw_overview() {
         const std::size_t all = known(f.limit_size) ? f.limit_size
                                 : known(f.capacity) ? f.capacity
                                                     : 0;
-        char text[32];
-        text_of_size(text, known(f.live_size) ? static_cast<double>(f.live_size) : 0);
+        char text[32] = "not known";
+        if (known(f.live_size)) { text_of_size(text, static_cast<double>(f.live_size)); }
         ImGui::TableNextColumn();
         ImGui::TextUnformatted(n.name);
         ImGui::TableNextColumn();
@@ -369,7 +382,10 @@ inline void imgui_inspector::draw_overview() {
                                : static_cast<float>(f.live_size) / static_cast<float>(all),
                            {-1, 0}, text);
         ImGui::TableNextColumn();
-        if (known(f.peak_size)) { show_size(static_cast<double>(f.peak_size)); }
+        if (known(f.peak_size)) {
+            text_of_size(text, static_cast<double>(f.peak_size));
+            ImGui::Text("%s%s", text, n.is_sampled ? " sampled" : "");
+        }
         ImGui::TableNextColumn();
         if (known(f.refused_count)) { ImGui::Text("%zu", f.refused_count); }
     }
@@ -390,6 +406,7 @@ inline void imgui_inspector::draw_frames() {
         selected_ = (next_ + (clicked < frame_count ? clicked : frame_count - 1)) % frame_count;
         is_frozen_ = true;
     }
+    is_pointed_at_ = ImGui::IsItemHovered();
     draw_bars(at, size);
     draw_growth(selected_);
 }
@@ -498,7 +515,8 @@ inline void imgui_inspector::draw_site_list(bool since_mark) {
         if (s.where.line() == 0) {
             ImGui::TextUnformatted("known in checked builds");
         } else {
-            ImGui::Text("%s:%u", s.where.file_name(), static_cast<unsigned>(s.where.line()));
+            ImGui::Text("%s:%u", without_folder(s.where.file_name()),
+                        static_cast<unsigned>(s.where.line()));
         }
     }
     ImGui::EndTable();
