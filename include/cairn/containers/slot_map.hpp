@@ -29,9 +29,9 @@
 // Callbacks: constructors, moves and destructors of objects, `make`, predicates, orders, visitors
 //            may look things up in this map. They must not change it, because rows move under them,
 //            and only constructors and visitors start a loop: a checked build stops.
-//            (stable_slot_map allows changes.) An object that is being erased is not found. Meanwhile
-//            the handle of the last row must not be looked up; while rows move (growth, erase_if(),
-//            sort()), none.
+//            (stable_slot_map allows changes.) An object that is being erased is not found, and the
+//            handle of the last row must not be looked up meanwhile; while rows move (growth,
+//            erase_if(), sort()), none.
 // Threads:   one at a time; find and iteration from many while no thread changes the map.
 #pragma once
 

@@ -239,8 +239,8 @@ public:
         --live_;
         end_life(index, generation);
     }
-    /// No handle finds the slot of (index, generation), which is alive, until vacate_live() ends its
-    /// life: for the destructor of what it leads to. stop_hiding() comes before set_value() and
+    /// No handle finds the slot of (index, generation), which is alive, until vacate_live(): for
+    /// the destructor of what it leads to. stop_hiding() comes before set_value() and
     /// vacate_live(), whose asserts alone read the word.
     void hide(std::uint32_t index, std::uint32_t generation) noexcept {
         slots_[index].word = generation + (vacant + 1);
@@ -248,15 +248,15 @@ public:
     void stop_hiding(std::uint32_t index, std::uint32_t generation) noexcept {
         if constexpr (asserts_enabled) { slots_[index].word = generation; }
     }
-    /// As vacate_live() for the slots of handles[count - 1] ... handles[0], which are all that live.
+    /// As vacate_live() for the slots of handles[count - 1] ... handles[0], all that live.
     template <class Handle>
     void vacate_rows(const Handle* handles, std::size_t count) noexcept {
         // In a register: the stores below might change it, for all a compiler knows.
         std::uint32_t& where = Order == reuse::lifo ? head_ : tail_;
         std::uint32_t next = where;
-        for (const Handle* h = handles + count; h-- != handles;) {
-            const std::uint32_t index = h->index();
-            const std::uint32_t life = h->generation();
+        for (; count != 0; --count) {
+            const std::uint32_t index = handles[count - 1].index();
+            const std::uint32_t life = handles[count - 1].generation();
             if (lives_.turns_at(life) || is_exchanged(index, life)) [[unlikely]] {
                 where = next;
                 end_life(index, life);
