@@ -34,11 +34,15 @@ void fill_freed(void* slot, std::size_t size) noexcept {
 void pool_checks::remember(pool& p, const pool::chunk& c, const void* slot) noexcept {
     if (c.live == nullptr) { return; }
     const std::size_t size = c.slot_count * p.stride_;
-    const unsigned shift = detail::floor_log2(size / 4 | 1);
-    if (shift > p.seen_.shift) { p.seen_.shift = shift; }
+    const unsigned shift = detail::floor_log2(size / 16 | 1);
+    if (shift > p.seen_.shift) {
+        p.seen_ = detail::seen_chunks{p.stride_};
+        p.seen_.shift = shift;
+    }
     // Where a memory checker watches, the bytes of a free slot may not be read.
-    p.seen_.at(slot) = {reinterpret_cast<std::uintptr_t>(c.first), size,
-                        is_short(p.stride_) && !detail::poison_is_seen() ? size : 0, c.live};
+    p.seen_.remember({reinterpret_cast<std::uintptr_t>(c.first), size,
+                      is_short(p.stride_) && !detail::poison_is_seen() ? size : 0, c.live},
+                     slot);
 }
 
 /// Returns: nullptr when the address lies elsewhere or inside a slot, and for slots of one byte.

@@ -1,13 +1,17 @@
 // cairn/alloc/pool/seen_chunks.hpp - the chunks that a pool has found, in checked builds.
 //
-//      address of a slot    ............ wwww ................      four bits: the entry to ask
-//                                             \_ quarter of _/
+//      address of a slot    ............ wwwww ................      five bits: the window
+//                                              \_ 1/16 of _/
 //                                           the largest chunk
 //
-// A chunk of the largest size has four neighbouring entries or five, a small one a part of one. An
-// entry says which addresses it is right for, so a wrong one costs a search and no more.
+//      window               | lower chunk | higher chunk |      the higher one from its first slot
+//                                                               on, the lower one below
 //
-// Cost: no search and no branch where slots of several chunks alternate. 512 B a pool.
+// A chunk of the largest size has 16 neighbouring windows or 17, a small one a part of one; two
+// that lie side by side share a window. An entry says which addresses it is right for, so a wrong
+// one costs a search and no more.
+//
+// Cost: no search and no branch where slots of several chunks alternate. 2 KiB a pool.
 #pragma once
 
 #include <cstddef>
@@ -18,10 +22,10 @@
 namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 struct seen_chunk {
-    std::uintptr_t first = 0;    // of its slots
-    std::size_t size = 0;        // of its slots, in bytes; 0: no chunk, or states are not known
-    std::size_t short_size = 0;  // as size; 0 also for long slots, and under memory checkers
-    bool* live = nullptr;        // of each of its slots, whether it is live
+    std::uintptr_t first = UINTPTR_MAX;  // of its slots
+    std::size_t size = 0;                // of its slots, in bytes; 0: none, or states are not known
+    std::size_t short_size = 0;          // as size; 0 also for long slots, and under checkers
+    bool* live = nullptr;                // of each of its slots, whether it is live
 };
 static_assert(sizeof(seen_chunk) == 32);
 
@@ -30,16 +34,30 @@ struct seen_chunks {
         : number{stride}, tail{stride == 32 || stride == 48 || stride == 64 ? stride - 32 : 33} {}
 
     [[nodiscard, CAIRN_FORCE_INLINE]] seen_chunk& at(const void* slot) noexcept {
-        return entries[reinterpret_cast<std::uintptr_t>(slot) >> shift & 15];
+        const auto address = reinterpret_cast<std::uintptr_t>(slot);
+        seen_chunk* const two = windows[address >> shift & 31];
+        return two[address >= two[1].first];
+    }
+    /// `c` has the slot. Where a window has more than two chunks, the last one takes the place of a
+    /// neighbour.
+    void remember(const seen_chunk& c, const void* slot) noexcept {
+        seen_chunk* const two = windows[reinterpret_cast<std::uintptr_t>(slot) >> shift & 31];
+        const bool has_room = two[1].size == 0;
+        if (c.first >= two[1].first || (c.first > two[0].first && has_room)) {
+            two[1] = c;
+            return;
+        }
+        if (c.first < two[0].first && has_room) { two[1] = two[0]; }
+        two[0] = c;
     }
 
     static inline bool no_slot = false;
     slot_numbers number;
     std::size_t tail;            // of a slot of 32, 48 or 64 bytes: its size less 32
-    unsigned shift = 0;          // log2 of a quarter of the largest chunk
+    unsigned shift = 0;          // log2 of 1/16 of the largest chunk
     const void* last = nullptr;  // the short slot that was given out or came back last
     bool* last_live = &no_slot;
-    seen_chunk entries[16];
+    seen_chunk windows[32][2];
 };
 
 }}}  // namespace cairn::CAIRN_FLAVOUR::detail
