@@ -25,52 +25,45 @@ namespace lab::middleware {
 
 class calls {
 public:
+    calls() { least_ns_.reserve(10'000); }
     /// Times call(), a part of the play.
     template <class Call>
     void operator()(Call call) {
         const std::int64_t begun = now_ns();
         call();
-        const std::int64_t took = now_ns() - begun;
+        const auto took = static_cast<double>(now_ns() - begun);
         if (at_ == least_ns_.size()) least_ns_.push_back(took);
         least_ns_[at_] = std::min(least_ns_[at_], took);
         ++at_;
-        if (watches_memory_) peak_ = std::max(peak_, resident());
+        if (watches_memory_) peak_mib_ = std::max(peak_mib_, resident_mib());
     }
     void begin_play(bool watches_memory) {
         at_ = 0;
         watches_memory_ = watches_memory;
     }
     void print(std::uint64_t checksum) const {
-        std::printf(
-            "%.4f %.3f %.3f %llu\n",
-            static_cast<double>(
-                std::accumulate(least_ns_.begin(), least_ns_.end(), std::int64_t{0})) /
-                1e6,
-            static_cast<double>(*std::max_element(least_ns_.begin(), least_ns_.end())) / 1e3,
-            static_cast<double>(peak_ - std::min(peak_, before_)) / (1 << 20),
-            static_cast<unsigned long long>(checksum));
+        std::printf("%.4f %.3f %.3f %llu\n",
+                    std::accumulate(least_ns_.begin(), least_ns_.end(), 0.0) / 1e6,
+                    *std::max_element(least_ns_.begin(), least_ns_.end()) / 1e3,
+                    peak_mib_ - before_mib_, static_cast<unsigned long long>(checksum));
     }
 
 private:
-    /// Bytes in place that no file has: counted page by page, in some 50 us.
-    static std::size_t resident() {
+    /// Memory in place that no file has: counted page by page, in some 50 us.
+    static double resident_mib() {
         std::ifstream counts{"/proc/self/smaps_rollup"};
-        std::size_t kib = 0;
+        double kib = 0;
         for (std::string word; counts >> word;) {
             if (word == "Anonymous:") counts >> kib;
         }
-        return kib * 1024;
+        return kib / 1024;
     }
 
-    std::vector<std::int64_t> least_ns_ = [] {
-        std::vector<std::int64_t> room;
-        room.reserve(10'000);
-        return room;
-    }();
+    std::vector<double> least_ns_;
     std::size_t at_ = 0;
     bool watches_memory_ = false;
-    std::size_t before_ = resident();
-    std::size_t peak_ = 0;
+    double before_mib_ = resident_mib();
+    double peak_mib_ = before_mib_;
 };
 
 inline bool is_on_cairn(int count, char** words) {
@@ -81,14 +74,12 @@ inline bool is_on_cairn(int count, char** words) {
 template <class Play>
 int run(int count, char** words, Play play) {
     if (count != 3) return 2;
-    const bool on_cairn = is_on_cairn(count, words);
     calls call;
     std::uint64_t first = 0;
-    const int plays = std::atoi(words[2]);
-    for (int i = 0; i < plays; ++i) {
-        call.begin_play(i == plays - 1);
-        const std::uint64_t sum = play(on_cairn, call);
-        if (i == 0) first = sum;
+    for (int left = std::atoi(words[2]); left != 0; --left) {
+        call.begin_play(left == 1);
+        const std::uint64_t sum = play(is_on_cairn(count, words), call);
+        if (first == 0) first = sum;
         if (sum != first || sum == 0) {
             std::fputs("the plays of this program differ, or did nothing\n", stderr);
             return 1;
