@@ -330,9 +330,11 @@ void heap<Fit>::free_in_core(void* p) noexcept {
 template <class Fit>
 void heap<Fit>::give_to_core(void* p) noexcept {
     // After free_in() r may be one free block; nothing of `p` is read from here on.
-    const std::uint32_t i = regions_.index_of(p);
+    const bool alone = regions_.count() == 1;
+    const std::uint32_t i = alone ? 0 : regions_.index_of(p);
     region_type* const r = region(i);
     free_in(r, p);
+    if (alone) { return; }
     rank(i);
     if (block_size_ != 0 && r->is_empty() && r != home_) [[unlikely]] {
         regions_[i].empty_since = core_operations_;
