@@ -20,7 +20,7 @@
 //        most two neighbours in a list. With all around it at most 330 instructions an operation
 //        in the states that the lab's `tail` builds (strict_good_fit 232); a third of that looks
 //        at how many blocks may wait. Two states are beyond: an allocation that merges a surplus
-//        (570), and the last resort; strict_good_fit has none.
+//        (530), and the last resort; strict_good_fit has none.
 // Source: Masmano et al., TLSF, ECRTS 2004, with the stored size rounded as the paper says.
 #pragma once
 

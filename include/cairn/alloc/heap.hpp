@@ -190,7 +190,7 @@ public:
 
     // -------------------------------------------------------------------- allocate, deallocate
 
-    /// `size` bytes at a multiple of `align`, by default of 16, uninitialized.
+    /// `size` bytes at a multiple of 16, uninitialized.
     ///
     /// Returns: nullptr when no free block is large enough by the fit's bound, also after merging
     ///          what was deferred, and upstream gives no more; the heap is then unchanged but for
@@ -199,6 +199,7 @@ public:
     /// Cost:    deferred hit: one bin. Otherwise the fit's find and a cut; see the file's first
     ///          lines.
     [[nodiscard]] CAIRN_DETAIL_HOT void* allocate(std::size_t size) noexcept;
+    /// The same at a multiple of `align`.
     [[nodiscard]] CAIRN_DETAIL_HOT void* allocate(std::size_t size, alignment align) noexcept;
 
     /// Requires: `p` came from allocate(size, align) of this heap, or was resized to `size`, and is
