@@ -54,7 +54,17 @@ TEST(imgui_death, names_the_memory_the_size_and_the_limit_of_a_refusal) {
 }
 
 TEST(imgui_death, ends_at_each_of_the_first_refusals) {
-    for (std::size_t n = 0; n < 100; n = n < 5 ? n + 1 : n * 2) {
+    std::size_t count = 0;
+    {
+        failing<heap<>> memory;
+        imgui_memory for_imgui{memory, "interface"};
+        start_imgui_without_screen();
+        draw_frames(100);
+        count = memory.request_count();
+        ImGui::DestroyContext();
+    }
+    EXPECT_GT(count, 50u);
+    for (std::size_t n = 0; n < count; n += n < 200 ? 1u : 50u) {
         failing<heap<>> memory;
         imgui_memory for_imgui{memory, "interface"};
         memory.refuse_from(n);
