@@ -164,6 +164,13 @@ if(way STREQUAL single_header)
          -DCAIRN_SOURCE_DIR=${source} -DSINGLE_HEADER_DIR=${work}/single)
     must(${CMAKE_COMMAND} --build ${work}/build)
     must(${CMAKE_CTEST_COMMAND} --test-dir ${work}/build --output-on-failure)
+    # A program without the implementation does not link, and the linker names the remedy.
+    file(WRITE ${work}/alone.cpp "#include \"cairn_arena.hpp\"\nint main() {}\n")
+    execute_process(COMMAND ${compiler} -std=c++20 -I${work}/single ${work}/alone.cpp -o ${work}/alone
+                    RESULT_VARIABLE result OUTPUT_VARIABLE output ERROR_VARIABLE output)
+    if(result EQUAL 0 OR NOT output MATCHES "one_source_file_must_define_CAIRN_IMPLEMENTATION_of_cairn_0_1")
+        message(FATAL_ERROR "the linker does not say that CAIRN_IMPLEMENTATION is missing:\n${output}")
+    endif()
     return()
 endif()
 

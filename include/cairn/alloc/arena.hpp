@@ -171,7 +171,8 @@ private:
     [[nodiscard]] detail::bump_position position() const noexcept { return {region_.top()}; }
     void retreat(detail::bump_position to, [[maybe_unused]] call_site from) noexcept {
         CAIRN_ASSERT(to.top >= region_.begin() && to.top <= region_.top(),
-                     "a marker lies inside the live part of its arena",
+                     "a marker lies inside the live part of its arena: no block or builder from "
+                     "before it has shrunk since",
                      call_of(from).about(misuse_kind::outlived));
         region_.rewind(to.top);
     }

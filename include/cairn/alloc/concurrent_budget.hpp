@@ -7,7 +7,7 @@
 //
 //      cairn::concurrent_heap heap;
 //      cairn::concurrent_budget sounds{64_MiB, heap};           // refers to `heap`
-//      cairn::concurrent_budget<cairn::concurrent_heap> own{64_MiB};
+//      class game { cairn::concurrent_budget<cairn::concurrent_heap> own{64_MiB}; ... };
 //      cairn::concurrent_budget<cairn::concurrent_heap> part{64_MiB, cairn::allocator_ref{heap}};
 //
 // Each thread holds a credit of bytes. A request within the credit writes no word that threads

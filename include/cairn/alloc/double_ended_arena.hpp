@@ -131,7 +131,8 @@ private:
     [[nodiscard]] detail::bump_position position() const noexcept { return {low_->region_.end()}; }
     void retreat(detail::bump_position to, [[maybe_unused]] call_site from) noexcept {
         CAIRN_ASSERT(to.top >= low_->region_.end() && to.top <= limit_,
-                     "a marker lies inside the live part of its end",
+                     "a marker lies inside the live part of its end: no block or builder from "
+                     "before it has shrunk since",
                      call_of(from).about(misuse_kind::outlived));
         go_back(to.top);
     }

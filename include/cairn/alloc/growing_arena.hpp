@@ -223,9 +223,11 @@ private:
     }
     void retreat(detail::block_position to, [[maybe_unused]] call_site from) noexcept {
         if (to.serial == last_serial_) [[likely]] {
-            CAIRN_ASSERT(to.top >= region_.begin() && to.top <= region_.top(),
-                         "a marker lies inside the live part of its arena",
-                         call_of(from).about(misuse_kind::outlived));
+            CAIRN_ASSERT(
+                to.top >= region_.begin() && to.top <= region_.top(),
+                "a marker lies inside the live part of its arena: no block or builder from "
+                "before it has shrunk since",
+                call_of(from).about(misuse_kind::outlived));
             region_.rewind(to.top);
         } else {
             rewind_over_blocks(to);

@@ -12,7 +12,7 @@
 //                                                          the block that had it goes back
 //      from 64 KiB on: the block ends where a page ends, and the next page faults
 //
-//      cairn::hardened<cairn::concurrent_heap> memory;
+//      class game { cairn::hardened<cairn::concurrent_heap> memory; ... };     // as a local, too
 //
 // Named, with a sentence, and the program stops: a second free, a free of what is no block, or of a
 // block's middle, a wrong size or alignment (at the call); a write behind a block or in front of it

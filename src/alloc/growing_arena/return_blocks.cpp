@@ -93,7 +93,8 @@ void growing_arena::rewind_over_blocks(detail::block_position to) noexcept {
         used_ = current;
         full_size_ -= current->top - current->begin();
         CAIRN_ASSERT(to.top >= current->begin() && to.top <= current->top,
-                     "a marker lies inside the live part of its arena",
+                     "a marker lies inside the live part of its arena: no block or builder from "
+                     "before it has shrunk since",
                      {.kind = misuse_kind::outlived,
                       .object = this,
                       .type = "growing_arena",
