@@ -4,7 +4,10 @@
 #include <cairn/testing/expect_broken_promise.hpp>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
+#include <cstring>
+#include <functional>
 #include <string>
 
 #include "support/sanitizers.hpp"
@@ -112,6 +115,29 @@ TEST(concurrent_heap, a_slot_freed_twice_in_a_row_stops_every_build) {
         h.deallocate(p);
     });
     EXPECT_EQ(unsized.kind(), misuse_kind::double_free) << unsized;
+}
+
+// In every build: free slots hold nothing of the heap.
+TEST(concurrent_heap, a_write_to_freed_blocks_leads_nowhere) {
+    concurrent_heap h;
+    std::array<void*, 200> blocks{};
+    for (const bool of_chunks : {false, true}) {
+        for (auto& p : blocks) { p = h.allocate(100); }
+        for (auto* p : blocks) { h.deallocate(p, 100); }
+        if (of_chunks) { h.release_this_thread(); }
+        for (auto* p : blocks) {
+            cairn::unpoison(p, 100);
+            std::memset(p, 0x41, 100);
+        }
+        for (auto& p : blocks) {
+            p = h.allocate(100);
+            EXPECT_TRUE(h.owns(p) && cairn::detail::is_aligned(p, cairn::default_alignment));
+        }
+        h.validate();
+        std::sort(blocks.begin(), blocks.end(), std::less<>{});
+        EXPECT_EQ(std::adjacent_find(blocks.begin(), blocks.end()), blocks.end());
+        for (auto* p : blocks) { h.deallocate(p, 100); }
+    }
 }
 
 TEST(concurrent_heap, free_bytes_are_poisoned) {
