@@ -276,8 +276,16 @@ void concurrent_heap::deallocate_called(void* p, std::size_t size, alignment ali
 // giving back
 
 void concurrent_heap::drain_batches() noexcept {
+    detail::work_meter work{{}};
+    drain_batches(work);
+}
+
+void concurrent_heap::drain_batches(detail::work_meter& work) noexcept {
     for (auto& bin : bins_) {
-        while (bin.drain(place{*this})) {}
+        while (work.goes_on() && bin.drain(place{*this})) {
+            work.pay(1, 0);
+            work.look();
+        }
         while (bin.release_empty(place{*this})) {}
     }
 }
@@ -288,13 +296,7 @@ std::size_t concurrent_heap::trim(work_limit limit) noexcept {
     if (auto* const mine = detail::cache_registry::find(*this)) {
         heed_trim(static_cast<cache&>(*mine));
     }
-    for (auto& bin : bins_) {
-        while (work.goes_on() && bin.drain(place{*this})) {
-            work.pay(1, 0);
-            work.look();
-        }
-        while (bin.release_empty(place{*this})) {}
-    }
+    drain_batches(work);
     return units_.trim(work);
 }
 

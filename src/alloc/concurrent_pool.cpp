@@ -79,13 +79,9 @@ concurrent_pool::concurrent_pool(std::size_t slot_size, alignment align, allocat
 // ------------------------------------------------------------------------------------------------
 // when a magazine is used up
 
-/// The cache that the thread or view works with. Returns: nullptr: it works through the lock.
 concurrent_pool::cache* concurrent_pool::usable(cache& which) noexcept {
-    if (which.owner != nullptr) { return &which; }
-    if (which.is_view) { return nullptr; }
-    detail::thread_cache* const known = detail::my_pool_caches.find_second(serial);
-    return static_cast<cache*>(known != nullptr ? known
-                                                : detail::cache_registry::find_or_make(*this));
+    return static_cast<cache*>(
+        detail::cache_registry::usable(*this, which, detail::my_pool_caches));
 }
 
 void* concurrent_pool::take_cold(cache& which) noexcept {

@@ -128,11 +128,7 @@ public:
     /// As above, for callers that do not know the size.
     [[CAIRN_FORCE_INLINE]] void deallocate(void* p,
                                            call_site from = call_site::current()) noexcept {
-        if constexpr (CAIRN_CALLER_IS_OPTIMIZED && !asserts_enabled) {
-            deallocate_here(my_cache(), p, from);
-        } else {
-            deallocate_unsized(my_cache(), p, from);
-        }
+        deallocate_here(my_cache(), p, from);
     }
 
     /// Makes a live block `new_size` bytes long where it stands.
@@ -246,6 +242,7 @@ private:
     void take_room(cache& c, unsigned for_class, std::size_t size) noexcept;
     void move_stack(cache& c, unsigned k, unsigned limit) noexcept;
     void drain_batches() noexcept;
+    void drain_batches(detail::work_meter& work) noexcept;
     [[nodiscard]] unsigned admitted(unsigned k, unsigned wanted) const noexcept;
     void refund(std::size_t size) const noexcept;
     [[nodiscard]] unsigned batch_count_max(unsigned k) const noexcept;
@@ -351,13 +348,12 @@ inline void concurrent_heap::deallocate_here(cache& c, void* p, std::size_t size
 }
 
 inline void concurrent_heap::deallocate_here(cache& c, void* p, call_site from) noexcept {
-    if (p == nullptr) [[unlikely]] { return; }
-    const std::uint8_t kind = map_->kind(p);
-    if (kind == detail::unit_map::large) [[unlikely]] {
-        deallocate_unsized(c, p, from);
-    } else {
-        put(c, kind - 1u, p);
+    if constexpr (CAIRN_CALLER_IS_OPTIMIZED && !asserts_enabled) {
+        if (p == nullptr) [[unlikely]] { return; }
+        const std::uint8_t kind = map_->kind(p);
+        if (kind != detail::unit_map::large) [[likely]] { return put(c, kind - 1u, p); }
     }
+    deallocate_unsized(c, p, from);
 }
 
 inline void concurrent_heap::put(cache& c, unsigned k, void* p) noexcept {

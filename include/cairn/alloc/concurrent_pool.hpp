@@ -113,9 +113,13 @@ public:
     }
 
     /// As a byte_allocator: a slot, when `size` bytes at `align` fit into one; else nullptr.
-    [[nodiscard]] void* allocate(std::size_t size, alignment align) noexcept;
+    [[nodiscard]] void* allocate(std::size_t size, alignment align) noexcept {
+        return take(my_cache(), size, align);
+    }
     void deallocate(void* p, std::size_t size, alignment align,
-                    call_site from = call_site::current()) noexcept;
+                    call_site from = call_site::current()) noexcept {
+        give(my_cache(), p, size, align, from);
+    }
 
     /// Fills `out` from the front. Returns: how many slots it got; fewer only when exhausted.
     [[nodiscard]] std::size_t allocate_n(slice<void*> out) noexcept;
@@ -213,6 +217,8 @@ private:
     }
     void* take(cache& c) noexcept;
     void give(cache& c, void* p, call_site from) noexcept;
+    void* take(cache& c, std::size_t size, alignment align) noexcept;
+    void give(cache& c, void* p, std::size_t size, alignment align, call_site from) noexcept;
 
     void* take_cold(cache& c) noexcept;
     void give_cold(cache& c, void* p) noexcept;
@@ -303,9 +309,13 @@ public:
     void deallocate(void* p, call_site from = call_site::current()) noexcept {
         pool_->give(*cache_, p, from);
     }
-    [[nodiscard]] void* allocate(std::size_t size, alignment align) noexcept;
+    [[nodiscard]] void* allocate(std::size_t size, alignment align) noexcept {
+        return pool_->take(*cache_, size, align);
+    }
     void deallocate(void* p, std::size_t size, alignment align,
-                    call_site from = call_site::current()) noexcept;
+                    call_site from = call_site::current()) noexcept {
+        pool_->give(*cache_, p, size, align, from);
+    }
 
     [[nodiscard]] concurrent_pool& pool() const noexcept { return *pool_; }
 

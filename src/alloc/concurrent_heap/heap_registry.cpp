@@ -82,13 +82,9 @@ void concurrent_heap::place::give_batch(detail::slot_batch& b) const noexcept {
 // ------------------------------------------------------------------------------------------------
 // caches
 
-/// The cache that the thread or view works with. Returns: nullptr: it works through the locks.
 heap_cache* concurrent_heap::usable(cache& which) noexcept {
-    if (which.owner != nullptr) { return &which; }
-    if (which.is_view) { return nullptr; }
-    thread_cache* const known = detail::this_heap_thread.find_second(serial);
-    return static_cast<cache*>(known != nullptr ? known
-                                                : detail::cache_registry::find_or_make(*this));
+    return static_cast<cache*>(
+        detail::cache_registry::usable(*this, which, detail::this_heap_thread));
 }
 
 thread_cache* concurrent_heap_registry::make(cache_owner& o) noexcept {

@@ -275,18 +275,29 @@ void unit_store::unlink(unit_segment& s) noexcept {
     segment_size_ -= s.size;
 }
 
+/// Returns: nullptr: refused. No run and no list has a part of it.
+unit_segment* unit_store::make_segment(std::size_t size, alignment align) noexcept {
+    void* const memory = ask(size, align);
+    if (memory == nullptr) { return nullptr; }
+    auto* const s =
+        ::new (memory) unit_segment{.heap = heap_,
+                                    .memory = memory,
+                                    .size = size,
+                                    .align = align,
+                                    .outer = map_.find(memory),
+                                    .unit_count = static_cast<std::uint32_t>(size / unit_size)};
+    if (map_.cover(memory, size)) { return s; }
+    give_back(*s);
+    return nullptr;
+}
+
 bool unit_store::add_segment(std::size_t size) noexcept {
-    void* const memory = ask(size, unit_alignment);
-    if (memory == nullptr) { return false; }
-    const auto units = static_cast<std::uint32_t>(size / unit_size);
+    unit_segment* const made = make_segment(size, unit_alignment);
+    if (made == nullptr) { return false; }
+    unit_segment& s = *made;
+    const std::uint32_t units = s.unit_count;
     const auto head = static_cast<std::uint32_t>(head_units(units));
-    auto& s = *::new (memory) unit_segment{
-        heap_, memory, size,    unit_alignment, map_.find(memory), units, head, 0, false,
-        false, 0,      nullptr, nullptr};
-    if (!map_.cover(memory, size)) {
-        give_back(s);
-        return false;
-    }
+    s.first_unit = head;
     // Fresh pages are zero, and a record of zeros is that of a unit inside a run.
     for (std::size_t i = head; !has_pages_ && i < units; ++i) {
         s.record(i).set_state(unit_state::inside);
@@ -333,20 +344,14 @@ unit_record* unit_store::take_block(std::size_t size, alignment align) noexcept 
         saturating_add(std::max<std::size_t>(size, 1), unit_size - 1) & ~(unit_size - 1);
     const std::size_t all = saturating_add(body, align.bytes());
     if (all > PTRDIFF_MAX) { return nullptr; }
-    void* const memory = ask(all, align);
-    if (memory == nullptr) { return nullptr; }
-    const auto units = static_cast<std::uint32_t>(all / unit_size);
-    auto& s =
-        *::new (memory) unit_segment{heap_, memory, all,   align, map_.find(memory), units,  0,
-                                     0,     true,   false, 0,     nullptr,           nullptr};
+    unit_segment* const made = make_segment(all, align);
+    if (made == nullptr) { return nullptr; }
+    unit_segment& s = *made;
+    s.is_block = true;
     s.first_unit = static_cast<std::uint32_t>(align.bytes() / unit_size);
-    if (!map_.cover(memory, all)) {
-        give_back(s);
-        return nullptr;
-    }
     unit_record& r = s.record(0);
     r.segment = &s;
-    r.unit_count = units - s.first_unit;
+    r.unit_count = s.unit_count - s.first_unit;
     r.is_used = !has_pages_;
     poison(s.unit(s.first_unit), body);
     describe(s);

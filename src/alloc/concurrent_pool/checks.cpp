@@ -138,7 +138,7 @@ void concurrent_pool::freed_wrongly(const void* p, bool has_chunk) const noexcep
     if (c != nullptr) {
         detail::assert_failed(
             "the bit of the slot is clear (checked in every build)", "a slot is freed once",
-            concurrent_pool_checks::about(*this, misuse_kind::double_free, {}, *c, p));
+            concurrent_pool_checks::about(*this, misuse_kind::double_free, {}, c, p));
     }
     detail::assert_failed("the slot has a chunk (checked in every build)",
                           "a slot comes back to the pool that gave it out",
@@ -158,7 +158,7 @@ void concurrent_pool::check_taken(cache& which, void* p) noexcept {
     if (c->live != nullptr) {
         detail::slot_state& live = c->live[concurrent_pool_checks::index(*this, *c, p)];
         CAIRN_ASSERT(!live.load(relaxed), "a slot is given out once",
-                     concurrent_pool_checks::about(*this, misuse_kind::corrupted, {}, *c, p));
+                     concurrent_pool_checks::about(*this, misuse_kind::corrupted, {}, c, p));
         live.store(true, relaxed);
         remember(which, *c);
     }
@@ -172,10 +172,10 @@ void concurrent_pool::check_freed(cache& which, void* p, call_site from) noexcep
     const std::size_t i = concurrent_pool_checks::index(*this, *c, p);
     CAIRN_ASSERT(c->begin + i * stride_ == p,
                  "a slot comes back by the address it was given out with",
-                 concurrent_pool_checks::about(*this, misuse_kind::foreign_pointer, from, *c, p));
+                 concurrent_pool_checks::about(*this, misuse_kind::foreign_pointer, from, c, p));
     if (c->live != nullptr) {
         CAIRN_ASSERT(c->live[i].load(relaxed), "a slot is freed once",
-                     concurrent_pool_checks::about(*this, misuse_kind::double_free, from, *c, p));
+                     concurrent_pool_checks::about(*this, misuse_kind::double_free, from, c, p));
         c->live[i].store(false, relaxed);
         remember(which, *c);
     }
@@ -190,12 +190,9 @@ void concurrent_pool::remember(cache& which, const chunk& c) noexcept {
 #endif
 
 detail::evidence concurrent_pool::about_size(std::size_t freed, call_site from) const noexcept {
-    return {.kind = misuse_kind::wrong_size,
-            .object = this,
-            .type = "concurrent_pool",
-            .name = options_.name,
-            .caller = from,
-            .values = {{"bytes of a slot", stride_}, {"bytes freed", freed}}};
+    detail::evidence known = concurrent_pool_checks::about(*this, misuse_kind::wrong_size, from);
+    known.values[1] = {"bytes freed", freed};
+    return known;
 }
 
 // ------------------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 #include <cairn/alloc/concurrent_pool.hpp>
 
@@ -27,21 +28,19 @@ struct concurrent_pool_checks {
     static std::size_t number(const concurrent_pool& p, const chunk& c, const void* slot) noexcept {
         return c.first_number + index(p, c, slot);
     }
+    /// `c`: the chunk of `slot`; nullptr: the report is about no slot.
     static detail::evidence about(const concurrent_pool& p, misuse_kind kind,
-                                  std::source_location from) noexcept {
-        return {.kind = kind,
-                .object = &p,
-                .type = "concurrent_pool",
-                .name = p.name(),
-                .caller = from,
-                .values = {{"bytes of a slot", p.stride_}}};
-    }
-    static detail::evidence about(const concurrent_pool& p, misuse_kind kind,
-                                  std::source_location from, const chunk& c,
-                                  const void* slot) noexcept {
-        detail::evidence known = about(p, kind, from);
-        known.values[1] = known.values[0];
-        known.values[0] = {"slot", number(p, c, slot)};
+                                  std::source_location from, const chunk* c = nullptr,
+                                  const void* slot = nullptr) noexcept {
+        detail::evidence known{.kind = kind,
+                               .object = &p,
+                               .type = "concurrent_pool",
+                               .name = p.name(),
+                               .caller = from,
+                               .values = {{"bytes of a slot", p.stride_}}};
+        if (c != nullptr) {
+            known.values[1] = std::exchange(known.values[0], {"slot", number(p, *c, slot)});
+        }
         return known;
     }
     /// For a chunk of so many slots: none is live, and Valgrind does not know it by name.

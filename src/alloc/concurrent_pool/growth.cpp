@@ -138,20 +138,16 @@ struct concurrent_pool::growth {
     growth(const growth&) = delete;
     growth& operator=(const growth&) = delete;
     ~growth() {
-        allocator_ref from = pool.upstream_;
-        if (slots != nullptr) {
-            from.deallocate(slots, size, detail::chunk_alignment(pool.align_));
-        }
+        const auto give = [this](void* memory, std::size_t bytes, alignment align) noexcept {
+            if (memory != nullptr) { pool.upstream_.deallocate(memory, bytes, align); }
+        };
+        give(slots, size, detail::chunk_alignment(pool.align_));
         if (payload != nullptr) {
-            from.deallocate(payload - cache_line_size, block_size + cache_line_size,
-                            detail::cache_line_alignment);
+            give(payload - cache_line_size, block_size + cache_line_size,
+                 detail::cache_line_alignment);
         }
-        if (record != nullptr) {
-            from.deallocate(record, record_size, detail::cache_line_alignment);
-        }
-        if (table != nullptr) {
-            from.deallocate(table, capacity * sizeof(chunk*), default_alignment);
-        }
+        give(record, record_size, detail::cache_line_alignment);
+        give(table, capacity * sizeof(chunk*), default_alignment);
     }
 
     /// Returns: false when the upstream refuses a part. The largest first: a refusal then has

@@ -98,6 +98,17 @@ struct CAIRN_DETAIL_MODULE_LOCAL cache_registry {
     static thread_cache* find(cache_owner& o) noexcept;
     /// Returns: nullptr when the thread is ending, or there is no memory.
     static thread_cache* find_or_make(cache_owner& o) noexcept;
+    /// What a thread or view works with that got `which`, which may stand for "no cache". `here`:
+    /// the thread's table in the module that calls.
+    /// Returns: nullptr: it works through the locks.
+    template <class Table>
+    [[nodiscard]] static thread_cache* usable(cache_owner& o, thread_cache& which,
+                                              Table& here) noexcept {
+        if (which.owner != nullptr) { return &which; }
+        if (which.is_view) { return nullptr; }
+        thread_cache* const known = here.find_second(o.serial);
+        return known != nullptr ? known : find_or_make(o);
+    }
     /// A cache for a view. Returns: nullptr when there is no memory.
     static thread_cache* make(cache_owner& o) noexcept;
     /// Empties a cache that no thread has.

@@ -32,26 +32,17 @@ public:
 
     /// Requires: `p` lies in memory that a heap of this map once had.
     [[nodiscard]] std::uint8_t kind(const void* p) const noexcept {
-        const auto unit = unit_of(p);
-        return leaves_[unit / leaf_units]
-            .load(memory_order::relaxed)
-            ->kind[unit % leaf_units]
-            .load(memory_order::relaxed);
+        return leaf_of(p)->kind[unit_of(p) % leaf_units].load(memory_order::relaxed);
     }
     /// As kind(), for any address. Cost: two compares more.
     [[nodiscard, CAIRN_FORCE_INLINE]] std::uint8_t kind_of_any(const void* p) const noexcept {
-        const auto at = reinterpret_cast<std::uintptr_t>(p) >> 32;
-        if (at >= leaf_count) [[unlikely]] { return nothing; }
-        const leaf* const l = leaves_[at].load(memory_order::relaxed);
+        if (unit_of(p) / leaf_units >= leaf_count) [[unlikely]] { return nothing; }
+        const leaf* const l = leaf_of(p);
         if (l == nullptr) [[unlikely]] { return nothing; }
         return l->kind[unit_of(p) % leaf_units].load(memory_order::relaxed);
     }
     [[nodiscard]] unit_record* record(const void* p) const noexcept {
-        const auto unit = unit_of(p);
-        return leaves_[unit / leaf_units]
-            .load(memory_order::relaxed)
-            ->record[unit % leaf_units]
-            .load(memory_order::relaxed);
+        return leaf_of(p)->record[unit_of(p) % leaf_units].load(memory_order::relaxed);
     }
     /// As record(), for any address. Returns: nullptr where no heap has the address.
     [[nodiscard]] unit_record* find(const void* p) const noexcept;
@@ -72,6 +63,10 @@ private:
 
     [[nodiscard]] static std::size_t unit_of(const void* p) noexcept {
         return reinterpret_cast<std::uintptr_t>(p) >> unit_log2;
+    }
+    /// Requires: the address has at most 48 bits. Returns: nullptr where no heap was.
+    [[nodiscard, CAIRN_FORCE_INLINE]] leaf* leaf_of(const void* p) const noexcept {
+        return leaves_[unit_of(p) / leaf_units].load(memory_order::relaxed);
     }
 
     atomic<leaf*> leaves_[leaf_count];

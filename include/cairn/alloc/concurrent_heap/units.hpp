@@ -54,13 +54,13 @@ struct unit_segment {
     alignment align;           // of the request
     unit_record* outer;        // of the block that `memory` is, where the upstream is such a heap
     std::uint32_t unit_count;  // those of the records included
-    std::uint32_t first_unit;  // behind the records
-    std::uint32_t free_units;
-    bool is_block;         // of one large block, with one record
-    bool is_scattered;     // trim() returned a part: huge pages would bring it back
-    unsigned description;  // of a named heap's segment, for forget_description()
-    unit_segment* next;
-    unit_segment* previous;
+    std::uint32_t first_unit = 0;  // behind the records
+    std::uint32_t free_units = 0;
+    bool is_block = false;      // of one large block, with one record
+    bool is_scattered = false;  // trim() returned a part: huge pages would bring it back
+    unsigned description = 0;   // of a named heap's segment, for forget_description()
+    unit_segment* next = nullptr;
+    unit_segment* previous = nullptr;
 
     [[nodiscard]] unit_record& record(std::size_t i) noexcept {
         return reinterpret_cast<unit_record*>(this + 1)[i];
@@ -148,6 +148,7 @@ private:
     void link(unit_segment& s) noexcept;
     void unlink(unit_segment& s) noexcept;
     [[nodiscard]] bool grow(std::size_t count) noexcept;
+    [[nodiscard]] unit_segment* make_segment(std::size_t size, alignment align) noexcept;
     [[nodiscard]] bool add_segment(std::size_t size) noexcept;
     [[nodiscard]] void* ask(std::size_t size, alignment align) noexcept;
     void give_back(unit_segment& s) noexcept;

@@ -31,28 +31,15 @@ inline void concurrent_pool::give(cache& c, void* p, [[maybe_unused]] call_site 
     c.top = top + 1;
 }
 
-inline void* concurrent_pool::allocate(std::size_t size, alignment align) noexcept {
-    return size <= stride_ && align <= align_ ? allocate() : nullptr;
+inline void* concurrent_pool::take(cache& c, std::size_t size, alignment align) noexcept {
+    return size <= stride_ && align <= align_ ? take(c) : nullptr;
 }
 
-inline void concurrent_pool::deallocate(void* p, [[maybe_unused]] std::size_t size,
-                                        [[maybe_unused]] alignment align, call_site from) noexcept {
+inline void concurrent_pool::give(cache& c, void* p, [[maybe_unused]] std::size_t size,
+                                  [[maybe_unused]] alignment align, call_site from) noexcept {
     CAIRN_ASSERT(p == nullptr || (size <= stride_ && align <= align_),
                  "a slot comes back with the size it was asked with", about_size(size, from));
-    deallocate(p, from);
-}
-
-inline void* concurrent_pool::local_view::allocate(std::size_t size, alignment align) noexcept {
-    return size <= pool_->stride_ && align <= pool_->align_ ? allocate() : nullptr;
-}
-
-inline void concurrent_pool::local_view::deallocate(void* p, [[maybe_unused]] std::size_t size,
-                                                    [[maybe_unused]] alignment align,
-                                                    call_site from) noexcept {
-    CAIRN_ASSERT(p == nullptr || (size <= pool_->stride_ && align <= pool_->align_),
-                 "a slot comes back with the size it was asked with",
-                 pool_->about_size(size, from));
-    deallocate(p, from);
+    give(c, p, from);
 }
 
 }}  // namespace cairn::CAIRN_FLAVOUR
