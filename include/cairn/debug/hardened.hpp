@@ -179,11 +179,13 @@ private:
         inner_.deallocate(memory, b.whole_size(), b.whole_align());
         return nullptr;
     }
+    /// The block waits, or goes back; where it takes a place, the block that had it goes back.
     void free(void* p, const detail::sealed_block& b) noexcept {
         sealer_.make_freed(b, p);
         void* const leaves = b.waits() ? places_.replace(p) : p;
         if (leaves != nullptr) { give_back(leaves); }
     }
+    /// Looks at a freed block a last time: late writes are found here.
     void give_back(void* p) noexcept {
         const detail::sealed_block b = sealer_.freed(p);
         inner_.deallocate(detail::sealer::open(b, p), b.whole_size(), b.whole_align());

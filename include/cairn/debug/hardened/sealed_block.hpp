@@ -24,7 +24,9 @@ namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 struct sealed_block {
     static constexpr std::size_t head_size = 16;
     static constexpr std::size_t tail_size = 8;
+    /// Larger blocks go back at once: they would keep much memory, and rarely hold links.
     static constexpr std::size_t waiting_size_max = 4096;
+    /// Bytes of a freed block that are watched: links and tables of virtual functions lie there.
     static constexpr std::size_t filled_size_max = 64;
 
     std::size_t size;
@@ -50,6 +52,7 @@ struct sealed_block {
         if (page_guarded) [[unlikely]] { return guarded_size(); }
         return saturating_add(saturating_add(size, tail_size), align.bytes());
     }
+    /// A guard page must be a page of its own: then at least the alignment of pages.
     [[nodiscard]] alignment whole_align() const noexcept {
         return page_guarded ? guarded_align() : align;
     }
@@ -63,6 +66,7 @@ struct sealed_block {
     [[nodiscard]] std::size_t filled_size() const noexcept {
         return (size < filled_size_max ? size : filled_size_max) & ~std::size_t{7};
     }
+    /// True for a block that takes a place of the quarantine when it is freed.
     [[nodiscard]] bool waits() const noexcept { return size <= waiting_size_max; }
 
     /// The last page of `memory` faults, or no longer does. Returns: false: the system refuses.
@@ -153,6 +157,8 @@ private:
     };
     static_assert(sizeof(head) == sealed_block::head_size);
 
+    /// Two rounds of the mixer of SplitMix64 (Steele, Lea and Flood 2014): without the secret the
+    /// seal of one address says nothing about that of another one, nor about that of another size.
     /// Its first byte is never 0, which a string that is too long would write there.
     [[nodiscard]] std::uint64_t seal_of(const void* p, std::uint64_t about) const noexcept {
         std::uint64_t x = reinterpret_cast<std::uintptr_t>(p) ^ secret_;
@@ -160,6 +166,7 @@ private:
         x = (x ^ x >> 29 ^ about) * 0xBF58'476D'1CE4'E5B9;
         return (x ^ x >> 32) | 1;
     }
+    /// Readable for memory checkers from now on, until close().
     [[nodiscard]] static head read_head(const void* p) noexcept {
         head h;
         const std::byte* const at = static_cast<const std::byte*>(p) - sizeof h;
