@@ -73,11 +73,6 @@ std::string obstacle(int file) {
     return why;
 }
 
-struct bytes {
-    const unsigned char* begin = nullptr;
-    const unsigned char* end = nullptr;
-};
-
 /// True for what libdw reads one of: each unit of types in an object file is a section of its own.
 bool has_twin_sections(Dwarf* part) {
     Elf* const elf = dwarf_getelf(part);
@@ -93,34 +88,6 @@ bool has_twin_sections(Dwarf* part) {
         types += n == ".debug_types" || n == ".debug_types.dwo" ? 1 : 0;
     }
     return infos > 1 || types > 1;
-}
-
-/// The section that these bytes are part of, as libdw holds it: decompressed, relocated.
-bytes section_around(Dwarf* part, const void* address) {
-    Elf* const elf = dwarf_getelf(part);
-    std::size_t names = 0;
-    if (elf == nullptr || elf_getshdrstrndx(elf, &names) != 0) return {};
-    for (Elf_Scn* section = nullptr; (section = elf_nextscn(elf, section)) != nullptr;) {
-        GElf_Shdr header{};
-        if (gelf_getshdr(section, &header) == nullptr || header.sh_type == SHT_NOBITS) continue;
-        const char* const name = elf_strptr(elf, names, header.sh_name);
-        if (name == nullptr) continue;
-        const std::string_view n{name};
-        if (!n.starts_with(".debug_info") && !n.starts_with(".debug_types") &&
-            !n.starts_with(".zdebug_info") && !n.starts_with(".zdebug_types") &&
-            !n.starts_with(".gnu.debuglto_.debug_info")) {
-            continue;
-        }
-        const Elf_Data* const data = elf_getdata(section, nullptr);
-        if (data == nullptr || data->d_buf == nullptr) continue;
-        const auto* const begin = static_cast<const unsigned char*>(data->d_buf);
-        const unsigned char* const end = begin + data->d_size;
-        if (!std::less<>{}(address, static_cast<const void*>(begin)) &&
-            std::less<>{}(address, static_cast<const void*>(end))) {
-            return {begin, end};
-        }
-    }
-    return {};
 }
 
 }  // namespace
@@ -187,7 +154,6 @@ debug_file::~debug_file() {
 void debug_file::visit_all(Dwarf* part, const visitor& visit) {
     if (std::ranges::find(visited_, part) != visited_.end()) return;
     visited_.push_back(part);
-    bytes section;
     Dwarf_CU* unit = nullptr;
     for (;;) {
         Dwarf_Half version = 0;
@@ -205,13 +171,7 @@ void debug_file::visit_all(Dwarf* part, const visitor& visit) {
             continue;
         }
         if (entry.addr == nullptr) continue;
-        const auto* const at = static_cast<const unsigned char*>(entry.addr);
-        if (at < section.begin || at >= section.end) section = section_around(part, at);
-        if (section.begin == nullptr) {
-            is_broken_ = true;
-            continue;
-        }
-        visit(entry, section.end);
+        visit(entry);
     }
 
     const char* name = nullptr;

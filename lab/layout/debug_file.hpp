@@ -19,8 +19,8 @@ public:
     debug_file(const debug_file&) = delete;
     debug_file& operator=(const debug_file&) = delete;
 
-    /// visit(the unit's entry, where the bytes of its section end) for each unit that has types.
-    using visitor = std::function<void(const Dwarf_Die&, const unsigned char*)>;
+    /// visit(the unit's entry) for each unit that has types.
+    using visitor = std::function<void(const Dwarf_Die&)>;
     void for_each_unit(const visitor& visit);
 
     /// What is missing or makes no sense, one sentence each; complete after for_each_unit.

@@ -170,9 +170,9 @@ bool ends_with_name(std::string_view full, std::string_view name) {
 
 debug_types::debug_types(const std::string& path) : m_{std::make_unique<implementation>(path)} {
     std::size_t units = 0;
-    m_->file.for_each_unit([&](const Dwarf_Die& unit, const unsigned char* section_end) {
+    m_->file.for_each_unit([&](const Dwarf_Die& unit) {
         ++units;
-        m_->index.add_unit(unit, section_end);
+        m_->index.add_unit(unit);
     });
     m_->notes = m_->file.notes();
     if (const std::size_t damaged = m_->index.damaged_units()) {

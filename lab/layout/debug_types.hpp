@@ -1,7 +1,6 @@
 // lab/layout/debug_types.hpp - the types of a program, from its debug information (DWARF).
 //
-//      debug_types types{"game"};                 every type once, however many units declare it:
-//                                                 one pass over .debug_info, no text is copied
+//      debug_types types{"game"};                 every type once, however many units declare it
 //      types.find("particle")                     those that are called so
 //      types.read(i)                              its members, with their declarations
 //

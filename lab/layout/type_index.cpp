@@ -193,13 +193,13 @@ void type_index::see_typedef(Dwarf_Die entry, std::size_t depth) {
     typedefs_.push_back({target.addr, scope_at(depth), f.name});
 }
 
-void type_index::add_unit(const Dwarf_Die& unit, const unsigned char* section_end) {
+void type_index::add_unit(const Dwarf_Die& unit) {
     levels_.clear();
     unnamed_.clear();
     typedefs_.clear();
     part& of_unit = units_[unit.addr];
     of_unit = {declarations_.size(), declarations_.max_size()};  // as far as it is known
-    unit_walk walk{unit, section_end};
+    unit_walk walk{unit};
     while (walk.next()) {
         levels_.resize(std::min(levels_.size(), walk.depth()));
         const unsigned tag = walk.tag();

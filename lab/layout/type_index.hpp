@@ -43,8 +43,8 @@ struct indexed_type {
 
 class type_index {
 public:
-    /// All types of one unit. `section_end`: where the bytes of its section end.
-    void add_unit(const Dwarf_Die& unit, const unsigned char* section_end);
+    /// All types of one unit.
+    void add_unit(const Dwarf_Die& unit);
 
     [[nodiscard]] const std::vector<indexed_type>& types() const { return types_; }
     [[nodiscard]] std::size_t damaged_units() const { return damaged_units_; }
