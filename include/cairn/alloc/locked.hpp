@@ -3,6 +3,8 @@
 //      cairn::locked memory{heap};             // refers to `heap`
 //      cairn::locked<cairn::pool> slots{64};   // owns a pool; the same as a member of a class
 //
+//      memory.deallocate(p);                   // without a size, where the allocator has that
+//
 //      thread A --+
 //      thread B --+--> [ mutex ] --> the allocator      one at a time
 //      thread C --+
