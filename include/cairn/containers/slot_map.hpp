@@ -426,7 +426,7 @@ public:
     /// Throws:  what the row's constructor throws; nothing has changed then.
     template <class... Args>
     [[nodiscard, CAIRN_FORCE_INLINE]] handle_type emplace(Args&&... args) {
-        [[maybe_unused]] const auto building = mark_.begin_building(this, Parts::name);
+        [[maybe_unused]] const callback_mark::building<> scope{mark_, this, Parts::name};
         if (!slots_.is_ready()) [[unlikely]] {
             const handle_type h = next_handle_growing();
             if (!h || !rows_.emplace_growing(std::forward<Args>(args)...)) { return {}; }
@@ -443,7 +443,7 @@ public:
     /// As emplace otherwise. `make` must not change this map.
     template <class Make>
     [[nodiscard]] handle_type emplace_with(Make&& make) {
-        [[maybe_unused]] const auto building = mark_.begin_building(this, Parts::name);
+        [[maybe_unused]] const callback_mark::building<> scope{mark_, this, Parts::name};
         const handle_type h = next_handle();
         if (!h || !rows_.emplace_from([&]() -> value_type { return make(h); })) [[unlikely]] {
             return {};
@@ -473,7 +473,7 @@ public:
     template <class... Args>
     [[nodiscard]] pointer fulfil(handle_type h, Args&&... args) {
         CAIRN_ASSERT(is_promised(h), "only a promised handle can be fulfilled");
-        [[maybe_unused]] const auto building = mark_.begin_building(this, Parts::name);
+        [[maybe_unused]] const callback_mark::building<> scope{mark_, this, Parts::name};
         if (!make_room() || !rows_.emplace_back(std::forward<Args>(args)...)) [[unlikely]] {
             return pointer{};
         }
@@ -876,11 +876,11 @@ private:
     /// The row of `h` is destroyed, and the last row moves into its place.
     void erase_row(std::size_t row, handle_type h) noexcept {
         constexpr bool runs_code = !std::is_trivially_copyable_v<value_type>;
-        CAIRN_ASSERT(slots_.find(h.index(), h.generation()) == row,
-                     "the handle is that of the row");
         if constexpr (runs_code) { slots_.hide(h.index(), h.generation()); }
         rows_.swap_erase(row);
         if constexpr (runs_code) { slots_.stop_hiding(h.index(), h.generation()); }
+        CAIRN_ASSERT(slots_.find(h.index(), h.generation()) == row,
+                     "the handle is that of the row");
         lead(row, handles_[slots_.live_count() - 1]);  // maybe itself
         slots_.vacate_live(h.index(), h.generation());
     }

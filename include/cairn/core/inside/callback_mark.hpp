@@ -49,6 +49,23 @@ public:
         callback_mark& mark_;
         std::uint32_t before_;
     };
+    /// The same for an object that a loop does not meet yet, from here on until the scope ends.
+    template <bool CallsUser = true>
+    class building {
+    public:
+        building(callback_mark& mark, const void* container, const char* type) noexcept
+            : mark_{mark} {
+            mark.expect_free(container, type);
+            if constexpr (CallsUser) { mark.word_.store(being_built, memory_order::relaxed); }
+        }
+        building(const building&) = delete;
+        ~building() {
+            if constexpr (CallsUser) { mark_.word_.store(0, memory_order::relaxed); }  // as before
+        }
+
+    private:
+        callback_mark& mark_;
+    };
     class loop {
     public:
         explicit loop(const callback_mark& mark) noexcept : mark_{mark} {
@@ -65,13 +82,12 @@ public:
     /// has none (`CallsUser`), the mark is read, not set.
     template <bool CallsUser = true>
     [[nodiscard, CAIRN_FORCE_INLINE]] auto begin(const void* container, const char* type) noexcept {
-        return begin_by<CallsUser>(one_change, container, type);
-    }
-    /// The same for an object that a loop does not meet yet.
-    template <bool CallsUser = true>
-    [[nodiscard, CAIRN_FORCE_INLINE]] auto begin_building(const void* container,
-                                                          const char* type) noexcept {
-        return begin_by<CallsUser>(building, container, type);
+        expect_free(container, type);
+        if constexpr (CallsUser) {
+            return change{*this, one_change};
+        } else {
+            return nothing{};
+        }
     }
     /// While the container changes: whether it has rows that were erased or moved away.
     [[CAIRN_FORCE_INLINE]] void set_holes(bool has) noexcept { set(holes, has); }
@@ -102,7 +118,7 @@ public:
     /// A loop over `container` begins: no object begins, moves or ends.
     [[CAIRN_FORCE_INLINE]] void expect_whole([[maybe_unused]] const void* container,
                                              [[maybe_unused]] const char* type) const noexcept {
-        CAIRN_ASSERT((word() & (one_loop - 1) & ~building) == 0,
+        CAIRN_ASSERT((word() & (one_loop - 1) & ~being_built) == 0,
                      "no loop begins while a container changes: a destructor, move, predicate or "
                      "order would meet objects that are not whole",
                      {.object = container, .type = type});
@@ -119,20 +135,10 @@ public:
 private:
     static constexpr std::uint32_t one_change = 1;
     static constexpr std::uint32_t gap = 0x2000;
-    static constexpr std::uint32_t building = 0x4000;
+    static constexpr std::uint32_t being_built = 0x4000;
     static constexpr std::uint32_t holes = 0x8000;
     static constexpr std::uint32_t one_loop = 0x1'0000;
 
-    template <bool CallsUser>
-    [[nodiscard, CAIRN_FORCE_INLINE]] auto begin_by(std::uint32_t added, const void* container,
-                                                    const char* type) noexcept {
-        expect_free(container, type);
-        if constexpr (CallsUser) {
-            return change{*this, added};
-        } else {
-            return nothing{};
-        }
-    }
     [[CAIRN_FORCE_INLINE]] void set(std::uint32_t bit, bool is) noexcept {
         word_.store((word() & ~bit) | (is ? bit : 0), memory_order::relaxed);
     }
@@ -146,6 +152,13 @@ private:
 
     struct change {};
     struct loop {};
+    /// Without a constructor: not even a build without optimization calls one.
+    template <bool = true>
+    struct building {
+        const callback_mark& mark;
+        const void* container;
+        const char* type;
+    };
     template <bool = true>
     [[nodiscard, CAIRN_FORCE_INLINE]] static constexpr change begin(const void*,
                                                                     const char*) noexcept {
@@ -154,11 +167,6 @@ private:
     [[nodiscard, CAIRN_FORCE_INLINE]] static constexpr change begin_object() noexcept { return {}; }
     [[nodiscard, CAIRN_FORCE_INLINE]] static constexpr loop visit(const void*,
                                                                   const char*) noexcept {
-        return {};
-    }
-    template <bool = true>
-    [[nodiscard, CAIRN_FORCE_INLINE]] static constexpr change begin_building(const void*,
-                                                                             const char*) noexcept {
         return {};
     }
     [[CAIRN_FORCE_INLINE]] static constexpr void set_holes(bool) noexcept {}
