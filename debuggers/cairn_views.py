@@ -899,11 +899,14 @@ class Views:
         m = Members(value, "index_iterator")
         index, viewed = m.integer("index"), m.view
         v = Members(viewed, "table_view")
-        if class_of(viewed.type.name) != "table_view":
+        rows = viewed.type
+        if class_of(rows.name) == "rows_with_handles":  # of a slot_table
+            rows = rows.argument(0)
+        if class_of(rows.name) != "table_view":
             return View(f"at {index}")
         if not 0 <= index < v.integer("size"):
             return View(f"at {index}: the end")
-        row = self.row(viewed.type, v.integer("base"), v.integer("pitch"),
+        row = self.row(rows, v.integer("base"), v.integer("pitch"),
                        v.integer("first") + index)
         return View(f"at {index}", lambda: [("[row]", row)])
 
