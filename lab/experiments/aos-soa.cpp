@@ -4,14 +4,7 @@
 // cache in every layout, and for 1,000,000, which fit none.
 #include <cairn/containers/table.hpp>
 #include <cmath>
-#include <cstdint>
-#include <cstdlib>
 #include <fmt/format.h>
-#include <memory>
-#include <stdexcept>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "lab/families/flat_array.hpp"
 #include "lab/families/particle.hpp"
@@ -42,13 +35,13 @@ std::unique_ptr<cairn::table<P, Layout>> filled(std::size_t count) {
     return t;
 }
 
-template <class Work>
-void repeat(lab::sample& s, std::size_t count, Work work) {
-    for (std::uint64_t r = 0; r != s.repetitions(); ++r) {
-        work();
+/// work(state) for `count` rows, again and again.
+template <class Make, class Work>
+auto over(std::size_t count, Make make, Work work) {
+    return lab::repeated_on(count, make, [work](auto& state) {
+        work(state);
         lab::clobber();
-    }
-    s.did(s.repetitions() * count);
+    });
 }
 
 template <class Rows>
@@ -147,27 +140,21 @@ std::unique_ptr<flat_particles<Count>> flat_and_right() {
 
 template <std::size_t Count>
 auto flat_work() {
-    return [] {
-        return [all = flat_and_right<Count>()](lab::sample& s) {
-            repeat(s, Count, [&] { update_flat<Count>(*all); });
-        };
-    };
+    return over(Count, flat_and_right<Count>, [](auto& all) { update_flat<Count>(*all); });
 }
 
 /// Three columns of 12-byte vectors, as one would allocate them by hand.
 struct columns {
+    std::size_t floats;
+    std::vector<lab::aligned_block> memory;
+    float *position, *velocity, *force;
     explicit columns(std::size_t count) : floats{count * 3} {
-        for (auto* c : {&position, &velocity, &force}) {
-            c->reset(static_cast<float*>(lab::aligned_memory(64, (floats * 4 + 63) / 64 * 64)));
-            for (std::size_t i = 0; i < floats; ++i) { (*c)[i] = 0.001f; }
+        for (float** c : {&position, &velocity, &force}) {
+            lab::aligned_block& block = memory.emplace_back(64, (floats * 4 + 63) / 64 * 64);
+            *c = reinterpret_cast<float*>(block.get());
+            std::fill_n(*c, floats, 0.001f);
         }
     }
-    struct release {
-        void operator()(float* p) const { lab::free_aligned(p); }
-    };
-    using column = std::unique_ptr<float[], release>;
-    std::size_t floats;
-    column position, velocity, force;
 };
 
 /// 16 columns of floats in 8192 rows: a power of two, where columns collide unless something is done.
@@ -208,39 +195,26 @@ std::unique_ptr<cairn::table<F, cairn::soa>> sixteen_columns() {
 
 template <class Layout, class Update>
 auto table_work(std::size_t count, Update update) {
-    return [=] {
-        return [=, t = filled<Layout>(count)](lab::sample& s) {
-            repeat(s, count, [&] { update(*t); });
-        };
-    };
+    return over(count, [=] { return filled<Layout>(count); }, [=](auto& t) { update(*t); });
 }
 
 /// What is written by hand, and what people have: a vector of structs.
 void add_floors(lab::comparison& c, std::size_t count) {
+    const auto by_hand = [=] { return columns{count}; };
     if constexpr (has_avx2) {
-        c.limit("avx2 columns", [=] {
-            return [=, d = std::make_unique<columns>(count)](lab::sample& s) {
-                repeat(s, count, [&] {
-                    update_avx2(d->position.get(), d->velocity.get(), d->force.get(), d->floats);
-                });
-            };
-        });
+        c.limit("avx2 columns", over(count, by_hand, [](columns& d) {
+                    update_avx2(d.position, d.velocity, d.force, d.floats);
+                }));
         const auto by_blocks = [](auto& t) { update_blocks_avx2(t); };
         c.limit("avx2, blocks of 8", table_work<cairn::aosoa<8>>(count, by_blocks));
         c.limit("avx2, blocks of 16", table_work<cairn::aosoa<16>>(count, by_blocks));
     }
-    c.limit("plain loop over columns", [=] {
-        return [=, d = std::make_unique<columns>(count)](lab::sample& s) {
-            repeat(s, count, [&] {
-                update_columns(d->position.get(), d->velocity.get(), d->force.get(), d->floats);
-            });
-        };
-    });
-    c.peer("std::vector<particle>", [=] {
-        return [=, v = std::vector<P>(count)](lab::sample& s) mutable {
-            repeat(s, count, [&] { update_rows(v); });
-        };
-    });
+    c.limit("plain loop over columns", over(count, by_hand, [](columns& d) {
+                update_columns(d.position, d.velocity, d.force, d.floats);
+            }));
+    c.peer("std::vector<particle>", over(
+                                        count, [=] { return std::vector<P>(count); },
+                                        [](std::vector<P>& v) { update_rows(v); }));
 }
 
 void add_particles(lab::experiment& e, std::size_t count) {
@@ -273,23 +247,18 @@ void add_particles(lab::experiment& e, std::size_t count) {
 void add_collisions(lab::experiment& e) {
     lab::comparison& c =
         e.compare("8192 rows, 16 columns", {.unit = "ns/row", .many_per_cycle = true});
+    struct skewed {
+        std::size_t stride;
+        std::vector<float> d = std::vector<float>(stride * 16 + 16, 1.0f);
+        float* base = d.data() + (64 - reinterpret_cast<std::uintptr_t>(d.data()) % 64) / 4 % 16;
+    };
     const auto sixteen = [](std::size_t padding) {
-        return [=] {
-            const std::size_t stride = 8192 + padding;
-            return [=, d = std::vector<float>(stride * 16 + 16, 1.0f)](lab::sample& s) mutable {
-                float* const base =
-                    d.data() + (64 - reinterpret_cast<std::uintptr_t>(d.data()) % 64) / 4 % 16;
-                repeat(s, 8192, [&] { sum_columns(base, base + stride, stride); });
-            };
-        };
+        return over(8192, lab::made<skewed>(8192 + padding),
+                    [](skewed& s) { sum_columns(s.base, s.base + s.stride, s.stride); });
     };
     c.limit("skewed by 5 cache lines (as cairn)", sixteen(80));
-    c.cairn("cairn::table soa, rows", [] {
-        return [t = sixteen_columns()](lab::sample& s) { repeat(s, 8192, [&] { sum_rows(*t); }); };
-    });
-    c.cairn("cairn::table soa, each", [] {
-        return [t = sixteen_columns()](lab::sample& s) { repeat(s, 8192, [&] { sum_each(*t); }); };
-    });
+    c.cairn("cairn::table soa, rows", over(8192, sixteen_columns, [](auto& t) { sum_rows(*t); }));
+    c.cairn("cairn::table soa, each", over(8192, sixteen_columns, [](auto& t) { sum_each(*t); }));
     c.baseline("skewed by 1 cache line", sixteen(16));
     c.baseline("skewed by 11 cache lines", sixteen(176));
     c.baseline("no skew: columns collide", sixteen(0));
@@ -326,24 +295,27 @@ template <class Rows>
 
 template <class Rows, class Move>
 auto moved_20(std::size_t count, Move move) {
-    return [=] {
+    const auto filled = [=] {
         auto rows = std::make_unique<Rows>();
         (void)rows->resize(count);
-        return
-            [=, rows = std::move(rows)](lab::sample& s) { repeat(s, count, [&] { move(*rows); }); };
+        return rows;
     };
+    return over(count, filled, [=](auto& rows) { move(*rows); });
 }
 
 void add_three_of_twenty(lab::experiment& e, std::size_t count) {
     lab::comparison& c =
         e.compare(std::to_string(count) + " rows of 20 fields, of which 3 are used",
                   {.unit = "ns/row", .many_per_cycle = true});
-    c.limit("three arrays by hand", [=] {
-        return [=, x = std::vector<float>(count, 1.0f), speed = std::vector<float>(count, 0.5f),
-                drag = std::vector<float>(count, 0.99f)](lab::sample& s) mutable {
-            repeat(s, count, [&] { move_columns(x.data(), speed.data(), drag.data(), count); });
-        };
-    });
+    struct arrays {
+        std::size_t count;
+        std::vector<float> x = std::vector<float>(count, 1.0f);
+        std::vector<float> speed = std::vector<float>(count, 0.5f);
+        std::vector<float> drag = std::vector<float>(count, 0.99f);
+    };
+    c.limit("three arrays by hand", over(count, lab::made<arrays>(count), [](arrays& a) {
+                move_columns(a.x.data(), a.speed.data(), a.drag.data(), a.count);
+            }));
     const auto each = [](auto& rows) { move_each(rows); };
     const auto all = [](auto& rows) { move_rows(rows); };
     c.cairn("cairn::table soa, each", moved_20<cairn::table<of_20, cairn::soa>>(count, each));

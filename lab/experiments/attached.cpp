@@ -9,12 +9,7 @@
 #include <cairn/containers/attached_column.hpp>
 #include <cairn/containers/table.hpp>
 
-#include <cstdint>
-#include <cstdlib>
-#include <memory>
-#include <random>
 #include <unordered_map>
-#include <vector>
 
 #include "lab/harness/experiment.hpp"
 
@@ -109,12 +104,7 @@ struct game {
 
 template <class Heat>
 auto played() {
-    return [] {
-        return [g = std::make_unique<game<Heat>>()](lab::sample& s) {
-            for (std::uint64_t i = 0; i != s.repetitions(); ++i) { g->play(); }
-            s.did(s.repetitions());
-        };
-    };
+    return lab::repeated_on(1, lab::made<game<Heat>>(), [](auto& g) { g.play(); });
 }
 
 const lab::registration columns{

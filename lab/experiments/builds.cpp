@@ -12,18 +12,12 @@
 // program: they know no asserts, so they stand there once an optimization level.
 #include <unistd.h>
 
-#include <algorithm>
-#include <array>
-#include <cstdlib>
 #include <map>
-#include <memory>
-#include <stdexcept>
-#include <string>
-#include <vector>
 
 #include <fmt/format.h>
 
 #include "lab/builds/compilation.hpp"
+#include "lab/harness/experiment.hpp"
 #include "lab/harness/registry.hpp"
 #include "lab/harness/results.hpp"
 #include "lab/output/output.hpp"

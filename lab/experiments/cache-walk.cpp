@@ -7,16 +7,10 @@
 // Each contender walks every working set from 2^10 bytes on and hands over a curve; the numbers of
 // the cases are points of it. The list is built in the contender (the smaller its set, the more often
 // it is walked before), and cycles are those of the time stamp counter.
-#include <algorithm>
-#include <array>
-#include <cstdlib>
-#include <cstring>
-#include <numeric>
-#include <optional>
-#include <random>
-#include <string>
 
+#include "lab/families/random_order.hpp"
 #include "lab/harness/counters.hpp"
+#include "lab/harness/experiment.hpp"
 #include "lab/harness/machine.hpp"
 #include "lab/harness/registry.hpp"
 #include "lab/harness/results.hpp"
@@ -49,18 +43,13 @@ struct list {
     void* first = nullptr;
     std::size_t count = 0;
 
-    list(std::size_t bytes, std::size_t padding, bool shuffled)
+    list(std::size_t bytes, std::size_t padding, bool is_shuffled)
         : memory(bytes + 64), count{bytes / (8 * padding + 8)} {
         auto* const base =
             memory.data() + (64 - reinterpret_cast<std::uintptr_t>(memory.data()) % 64) % 64;
         const std::size_t size = 8 * padding + 8;
-        std::vector<std::uint32_t> order(shuffled ? count : 0);
-        std::iota(order.begin(), order.end(), 0u);
-        std::mt19937 random{7};
-        for (std::size_t i = order.size(); i > 1; --i) {  // fast enough for 2^24 nodes
-            std::swap(order[i - 1], order[(std::uint64_t{random()} * i) >> 32]);
-        }
-        const auto at = [&](std::size_t i) { return base + size * (shuffled ? order[i] : i); };
+        const std::vector<std::uint32_t> order = shuffled(is_shuffled ? count : 0, 7);
+        const auto at = [&](std::size_t i) { return base + size * (is_shuffled ? order[i] : i); };
         for (std::size_t i = 0; i != count; ++i) {
             void* const next = at(i + 1 == count ? 0 : i + 1);
             std::memcpy(at(i), &next, sizeof next);
@@ -287,22 +276,18 @@ void add_counted_walks(experiment& e, bool shuffled) {
     walks.name = case_name(shuffled, 24);
     walks.options.unit = "cycles/node";
     for (const std::size_t padding : paddings) {
-        walks.baseline(padding_name(padding), [=] {
-            return [l = list{std::size_t{1} << 24, padding, shuffled}](sample& s) {
-                for (std::uint64_t r = 0; r != s.repetitions(); ++r) keep(walk(l.first, l.count));
-                s.did(s.repetitions() * l.count);
-            };
-        });
+        constexpr std::size_t bytes = std::size_t{1} << 24;
+        walks.baseline(padding_name(padding),
+                       repeated_on(bytes / (8 * padding + 8), made<list>(bytes, padding, shuffled),
+                                   [](const list& l) { keep(walk(l.first, l.count)); }));
     }
     add_counts(e, walks);
 }
 
 std::string take(const experiment_result& r) {
     const auto median = [&](const std::string& name, const char* row) {
-        for (const case_result& c : r.cases) {
-            if (c.name == name) return median_of(c, row);
-        }
-        return 0.0;
+        const summary* const found = figures_of(r, name, row);
+        return found == nullptr ? 0.0 : found->median;
     };
     if (r.cases.empty()) return {};
     const std::string far = r.cases.front().name;  // "linear, 2^N bytes"
@@ -314,10 +299,9 @@ std::string take(const experiment_result& r) {
     if (near_l1 == 0 || random == 0 || linear == 0 || packed == 0) return {};
     return fmt::format(
         "A pointer whose target lies in the first-level cache costs {} cycles; in a set far larger "
-        "than "
-        "the caches and in random order {} ({} x). Laid out in order the same walk costs {}, and "
-        "{} "
-        "with eight nodes in a cache line: order and density are worth more than any allocator.",
+        "than the caches and in random order {} ({} x). Laid out in order the same walk costs {}, "
+        "and {} with eight nodes in a cache line: order and density are worth more than any "
+        "allocator.",
         figure(near_l1), figure(random), figure(random / near_l1), figure(linear), figure(packed));
 }
 
@@ -328,20 +312,19 @@ const registration cache_walk{
         e.background = true;
         e.full_seconds = 40;
         e.how =
-            "Cycles of the core: a chain of dependent additions says how long one takes. "
-            "The dotted lines: the caches of this machine, and where the thesis found its steps on "
-            "an i7-6700k (32 KiB, 256 KiB, 8 MiB). Its figures 3.7 and 3.8 switch the prefetcher "
-            "off, which no program may do; the shuffled walk defeats it instead. Sets with few "
-            "nodes and those at a step vary most.";
+            "Cycles of the core: a chain of dependent additions says how long one takes. The "
+            "dotted lines: the caches of this machine, and where the thesis found its steps on an "
+            "i7-6700k (32 KiB, 256 KiB, 8 MiB). Its figures 3.7 and 3.8 switch the prefetcher off, "
+            "which no program may do; the shuffled walk defeats it instead. Sets with few nodes "
+            "and those at a step vary most.";
         add_walks(e, false);
         add_walks(e, true);
         add_caches(e);
         if (e.options().cachegrind || (e.options().full && is_on_path("valgrind"))) {
-            e.how += is_full_size(e)
-                         ? " Under cachegrind the list has 256 MiB and the last cache 8 MiB, as in "
-                           "the thesis."
-                         : " Under cachegrind the list has 16 MiB and the last cache 512 KiB: a "
-                           "sixteenth of each in the thesis.";
+            e.how += is_full_size(e) ? " Under cachegrind the list has 256 MiB and the last cache "
+                                       "8 MiB, as in the thesis."
+                                     : " Under cachegrind the list has 16 MiB and the last cache "
+                                       "512 KiB: a sixteenth of each in the thesis.";
             add_simulation(e, false);
             add_simulation(e, true);
         }

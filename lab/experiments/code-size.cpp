@@ -21,20 +21,9 @@
 #include <cairn/std/pmr_resource.hpp>
 #include <cairn/std/std_allocator.hpp>
 
-#include <array>
-#include <cstddef>
-#include <cstdint>
-#include <functional>
 #include <map>
-#include <memory>
 #include <memory_resource>
-#include <new>
-#include <stdexcept>
-#include <string>
-#include <string_view>
 #include <tuple>
-#include <utility>
-#include <vector>
 
 #include "lab/harness/experiment.hpp"
 #include "lab/system/code_bytes.hpp"
@@ -224,17 +213,12 @@ auto sizes(const char* way) {
 
 template <template <std::size_t> class Way>
 auto times() {
-    return [] {
-        return [a = std::make_unique<cairn::growing_arena>(memory_size)](lab::sample& s) {
-            word sum = 0;
-            for (std::uint64_t r = 0; r != s.repetitions(); ++r) {
-                sum = Way<1>::run(*a, seed);
-                a->reset();
-            }
-            s.checksum(sum);
-            s.did(s.repetitions() * record_count);
-        };
-    };
+    return lab::repeated_on(record_count, lab::made<cairn::growing_arena>(memory_size),
+                            [](auto& a) {
+                                const word sum = Way<1>::run(a, seed);
+                                a.reset();
+                                return sum;
+                            });
 }
 
 const lab::registration code_size_experiment{

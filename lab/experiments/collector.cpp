@@ -8,8 +8,7 @@
 //      store, load, make     single things (lab/families/graph_*.hpp has all of these)
 //      marking beside        step() with a marking_worker in another thread, and without
 //      pacing                required_budget() beside the least budget that suffices
-#include <cstdio>
-#include <string>
+#include <fmt/format.h>
 
 #include "lab/families/graph_collections.hpp"
 #include "lab/families/graph_costs.hpp"
@@ -39,7 +38,7 @@ void for_each_pace(Add add) {
 }
 template <class Add>
 void for_each_collector(Add add) {
-    lab::peer_graphs(
+    lab::offers<lab::kinds::graphs>(
         [&]<class M>(const char* name) { add(lab::kind::peer, name, made_by_extent<M>{}); });
 }
 /// `counted_kind`: a counted cycle never ends, so it is no peer there.
@@ -65,12 +64,11 @@ void frames(lab::experiment& e, const std::string& name, const Plan& p, unsigned
     for_each_without(add, counted_kind);
     for_each_pace(add);
     for_each_collector(add);
-    e.also(
-        c, name + ", p99.9 of minima",
-        {.unit = "us",
-         .causes = {{"Boehm stops the program for its cycles, which are fewer than one frame in a "
-                     "thousand: this percentile does not see them, the longest frame does.",
-                     "Boehm"}}});
+    e.also(c, name + ", p99.9 of minima",
+           {.unit = "us",
+            .causes = {{"Boehm stops the program for its cycles, which are fewer than one frame in "
+                        "a thousand: this percentile does not see them, the longest frame does.",
+                        "Boehm"}}});
     for (const char* column : {", p50", ", overshoot, p99.9 of minima"}) {
         e.also(c, name + column, {.unit = "us"});
     }
@@ -128,7 +126,7 @@ void budgets_that_last(lab::experiment& e) {
 void trees_case(lab::experiment& e) {
     lab::comparison& c = e.compare("trees", {.unit = "ns/object"});
     const auto add = [&]<class Make>(lab::kind kind, const char* who, Make make) {
-        c.add(kind, who, [=] { return trees<Make>{make}; });
+        c.add(kind, who, lab::made<trees<Make>>(make));
     };
     for_each_without(add, lab::kind::peer);
     add(lab::kind::cairn, "collected_heap, what is owed", paced{{}});
@@ -146,36 +144,34 @@ void collections_case(lab::experiment& e, const std::string& name, std::size_t c
     const auto add = [&]<class Make>(lab::kind kind, const char* who, Make make) {
         c.add(kind, who, [=] { return collections<Make>{.count = count, .make = make}; });
     };
-    c.limit("walk: names, queue of 16", [=] { return walk_of_names{count}; });
-    c.limit("walk: pointers", [=] { return walk_of_pointers{count}; });
+    c.limit("walk: names, queue of 16", lab::made<walk_of_names>(count));
+    c.limit("walk: pointers", lab::made<walk_of_pointers>(count));
     add(lab::kind::cairn, "collected_heap", paced{{}});
     for_each_collector(add);
 }
 
 void makes_case(lab::experiment& e, const std::string& name, std::size_t count) {
     lab::comparison& c = e.compare("make, " + name, {.unit = "ns/object", .weight = 0.5});
-    c.cairn("collected_heap, sweeping included", [=] { return collected_makes{count}; });
-    c.peer("new and delete", [=] { return new_and_delete{count}; });
+    c.cairn("collected_heap, sweeping included", lab::made<collected_makes>(count));
+    c.peer("new and delete", lab::made<new_and_delete>(count));
 }
 
 void stores_and_loads(lab::experiment& e) {
     lab::comparison& store = e.compare("store of a reference", {.weight = 0.5});
-    store.limit("a pointer", [] { return stores<plain_nodes>{}; });
-    store.cairn("cairn::ref", [] { return stores<collected_nodes>{}; });
-    store.peer("std::shared_ptr, one thread", [] { return stores<counted_nodes>{}; });
+    store.limit("a pointer", lab::made<stores<plain_nodes>>());
+    store.cairn("cairn::ref", lab::made<stores<collected_nodes>>());
+    store.peer("std::shared_ptr, one thread", lab::made<stores<counted_nodes>>());
     lab::comparison& marking = e.compare("store of a reference, while marking", {.weight = 0.5});
-    marking.cairn("the old value is marked",
-                  [] { return stores<collected_nodes, storing::marked>{}; });
-    marking.cairn("the old value is white",
-                  [] { return stores<collected_nodes, storing::white>{}; });
+    marking.cairn("the old value is marked", lab::made<stores<collected_nodes, storing::marked>>());
+    marking.cairn("the old value is white", lab::made<stores<collected_nodes, storing::white>>());
     lab::comparison& row = e.compare("load of a reference, each names the next", {.weight = 0.5});
-    row.limit("a pointer", [] { return loads_in_a_row<plain_nodes>{}; });
-    row.cairn("cairn::ref", [] { return loads_in_a_row<collected_nodes>{}; });
-    row.peer("std::shared_ptr", [] { return loads_in_a_row<counted_nodes>{}; });
+    row.limit("a pointer", lab::made<loads_in_a_row<plain_nodes>>());
+    row.cairn("cairn::ref", lab::made<loads_in_a_row<collected_nodes>>());
+    row.peer("std::shared_ptr", lab::made<loads_in_a_row<counted_nodes>>());
     lab::comparison& loads = e.compare("load of a reference", {.weight = 0.5});
-    loads.limit("a pointer", [] { return independent_loads<plain_nodes>{}; });
-    loads.cairn("cairn::ref", [] { return independent_loads<collected_nodes>{}; });
-    loads.peer("std::shared_ptr", [] { return independent_loads<counted_nodes>{}; });
+    loads.limit("a pointer", lab::made<independent_loads<plain_nodes>>());
+    loads.cairn("cairn::ref", lab::made<independent_loads<collected_nodes>>());
+    loads.peer("std::shared_ptr", lab::made<independent_loads<counted_nodes>>());
 }
 
 void pacing_case(lab::experiment& e) {
@@ -209,43 +205,31 @@ void worker_case(lab::experiment& e) {
 // ---- the experiment -----------------------------------------------------------------------------
 
 std::string take(const lab::experiment_result& e) {
-    const auto find = [&](const std::string& name, std::string_view row) -> double {
-        for (const lab::case_result& c : e.cases) {
-            for (const lab::contender_result& r : c.contenders) {
-                if (c.name == name && r.name == row && r.counts()) return r.figures.median;
-            }
-        }
-        return 0;
+    const auto median = [&](const std::string& name, std::string_view row) {
+        const lab::summary* const found = lab::figures_of(e, name, row);
+        return found == nullptr ? 0.0 : found->median;
     };
     std::string text;
-    const auto say = [&](const std::string& game) {
-        const double ours = find(game + ", longest of minima", "collected_heap, 50 us");
-        const double cost = find(game + ", all time", "collected_heap, 50 us");
-        if (ours == 0 || cost == 0) return;
-        char words[200];
-        std::snprintf(
-            words, sizeof words,
-            "%s: with 50 microseconds a frame the program stops for %.3g us at most and pays "
-            "%.3g ns an object",
-            game.c_str(), ours, cost);
-        text += words;
+    for (const std::string game : {"random, 10^4", "random, 10^5", "random, 10^6"}) {
+        const double ours = median(game + ", longest of minima", "collected_heap, 50 us");
+        const double cost = median(game + ", all time", "collected_heap, 50 us");
+        if (ours == 0 || cost == 0) continue;
+        text += fmt::format(
+            "{}: with 50 microseconds a frame the program stops for {:.3g} us at most and pays "
+            "{:.3g} ns an object",
+            game, ours, cost);
         for (const char* other : {"Boehm", "Lua, incremental"}) {
-            const double stop = find(game + ", longest of minima", other);
+            const double stop = median(game + ", longest of minima", other);
             if (stop == 0) continue;
-            std::snprintf(words, sizeof words, "; %s stops for %.4g us and takes %.3g ns", other,
-                          stop, find(game + ", all time", other));
-            text += words;
+            text += fmt::format("; {} stops for {:.4g} us and takes {:.3g} ns", other, stop,
+                                median(game + ", all time", other));
         }
         text += ". ";
-    };
-    for (const char* game : {"random, 10^4", "random, 10^5", "random, 10^6"}) say(game);
-    const double leaked = find("quests, never freed", "std::shared_ptr, one thread");
-    if (leaked != 0) {
-        char words[120];
-        std::snprintf(words, sizeof words,
-                      "Of the quests that ended, counted pointers never free %.0f objects.",
-                      leaked);
-        text += words;
+    }
+    if (const double leaked = median("quests, never freed", "std::shared_ptr, one thread");
+        leaked != 0) {
+        text += fmt::format("Of the quests that ended, counted pointers never free {:.0f} objects.",
+                            leaked);
     }
     return text;
 }
@@ -261,15 +245,12 @@ const lab::registration collector{
             "frame: one change (an object that ends, one that is made, its references), or the "
             "safe point. Minima: of each frame over replays, each in a new process; a budget of "
             "time is replayed as the work that each frame did in the first, so that equal frames "
-            "do "
-            "equal work; overshoot is what of a stop's least is above the budget. (Collectors that "
-            "look at the clock themselves are flattered by minima: p99.9 "
-            "and "
-            "max are of one replay.) "
-            "Memory: resident, of the first replay, collected_heap in a region of 1.5 x what is "
-            "live where no other factor is said. In the random graph the references of what is "
-            "replaced are cleared by the "
-            "program, so counted pointers leak nothing; in the quests they are not.";
+            "do equal work; overshoot is what of a stop's least is above the budget. (Collectors "
+            "that look at the clock themselves are flattered by minima: p99.9 and max are of one "
+            "replay.) Memory: resident, of the first replay, collected_heap in a region of 1.5 x "
+            "what is live where no other factor is said. In the random graph the references of "
+            "what is replaced are cleared by the program, so counted pointers leak nothing; in the "
+            "quests they are not.";
         e.take = take;
         random_graphs(e);
         frames<quests>(e, "quests", quest_plan{.frames = e.options().full ? 5'000u : 300u},

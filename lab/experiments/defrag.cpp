@@ -9,9 +9,8 @@
 //      footprint                the same load on heaps that cannot move: resident over live bytes
 //      read beside compaction   another thread reads meanwhile: pins, or a lock around the heap
 //      get                      the price of the handle: beside an index into an array of pointers
-#include <algorithm>
-#include <memory>
-#include <string>
+
+#include <fmt/format.h>
 
 #include "lab/families/handle_chain.hpp"
 #include "lab/families/heap_family.hpp"
@@ -37,6 +36,15 @@ constexpr const char* soak_columns[][2] = {
     {"soak: overshoot, max", "us"},
 };
 
+void say_failures(lab::sample& s, const outcome& r) {
+    const auto per_1000 = [&](std::uint64_t n) {
+        return 1000 * static_cast<double>(n) / static_cast<double>(r.requests);
+    };
+    s.checksum(r.trace);
+    s.value(per_1000(r.failures));
+    s.also("soak: avoidable failures", per_1000(r.avoidable));
+}
+
 /// One contender of the soak; each sample is a replay of the same trace.
 struct soak_run {
     plan p;
@@ -53,19 +61,16 @@ struct soak_run {
             if (fragmentation.wants(frame)) fragmentation.add(frame, f);
         });
         if (!game.is_intact()) std::abort();  // reported as a crash: its figures would be worthless
-        const auto per_1000 = [&](std::uint64_t n) {
-            return 1000 * static_cast<double>(n) / static_cast<double>(r.requests);
+        const auto overshoot = [&](double share) {
+            return lab::at_share(memory.overshoot_ns, share) / 1e3;
         };
-        const auto overshoot = [&](double share) { return part(memory.overshoot_ns, share) / 1e3; };
         const double frames = p.frames;
-        s.checksum(r.trace);
-        s.value(per_1000(r.failures));
-        s.also("soak: avoidable failures", per_1000(r.avoidable));
+        say_failures(s, r);
         s.also("soak: fragmentation, mean", sum / frames);
         if (memory.compacts()) {
             s.also("soak: moved", static_cast<double>(memory.moved) / 1024 / frames);
-            s.also("soak: pause, p50", part(r.pauses_ns, 0.5) / 1e3);
-            s.also("soak: pause, p99.9", part(r.pauses_ns, 0.999) / 1e3);
+            s.also("soak: pause, p50", lab::at_share(r.pauses_ns, 0.5) / 1e3);
+            s.also("soak: pause, p99.9", lab::at_share(r.pauses_ns, 0.999) / 1e3);
             s.also("soak: overshoot, p99.9", overshoot(0.999));
             s.also("soak: overshoot, max", overshoot(1));
         }
@@ -82,12 +87,7 @@ struct soak_without_moving {
         fixed<good_fit_over_the_region> memory{good_fit_over_the_region{p}};
         player game{memory, p};
         const outcome r = game.play(p.region / 32 + (std::size_t{256} << 10), [](unsigned) {});
-        const auto per_1000 = [&](std::uint64_t n) {
-            return 1000 * static_cast<double>(n) / static_cast<double>(r.requests);
-        };
-        s.checksum(r.trace);
-        s.value(per_1000(r.failures));
-        s.also("soak: avoidable failures", per_1000(r.avoidable));
+        say_failures(s, r);
     }
 };
 
@@ -166,30 +166,21 @@ struct footprint_run {
 // ---- the experiment ----------------------------------------------------------------------------
 
 std::string take(const lab::experiment_result& e) {
-    const auto find = [&](std::string_view name, std::string_view row) -> const lab::summary* {
-        for (const lab::case_result& c : e.cases) {
-            for (const lab::contender_result& r : c.contenders) {
-                if (c.name == name && r.name == row && r.counts()) return &r.figures;
-            }
-        }
-        return nullptr;
-    };
-    const auto* with = find("soak: failed requests", "50 us a frame");
-    const auto* without = find("soak: failed requests", "never compacted");
+    const auto* with = lab::figures_of(e, "soak: failed requests", "50 us a frame");
+    const auto* without = lab::figures_of(e, "soak: failed requests", "never compacted");
     if (with == nullptr || without == nullptr) return {};
-    char text[512];
-    int length = std::snprintf(
-        text, sizeof text,
-        "In a region of which 85 %% live, %.3g of 1000 requests fail when nothing may move, and "
-        "%.3g with 50 microseconds of compaction a frame (in the worst of %u replays %.3g).",
+    std::string text = fmt::format(
+        "In a region of which 85 % live, {:.3g} of 1000 requests fail when nothing may move, and "
+        "{:.3g} with 50 microseconds of compaction a frame (in the worst of {} replays {:.3g}).",
         without->median, with->median, with->samples, with->max);
-    const auto* ours = find("footprint over live, mean", "cairn::relocatable_heap");
-    const auto* end = find("end of the last object over live", "cairn::relocatable_heap");
+    constexpr const char* cairn = "cairn::relocatable_heap";
+    const auto* ours = lab::figures_of(e, "footprint over live, mean", cairn);
+    const auto* end = lab::figures_of(e, "end of the last object over live", cairn);
     if (ours != nullptr && end != nullptr) {
-        std::snprintf(text + length, sizeof text - static_cast<std::size_t>(length),
-                      " The region is as large as its owner made it, and resident: %.3g x the live "
-                      "bytes here, tables included. Compaction keeps them in the lowest %.3g x.",
-                      ours->median, end->median);
+        text += fmt::format(
+            " The region is as large as its owner made it, and resident: {:.3g} x the live bytes "
+            "here, tables included. Compaction keeps them in the lowest {:.3g} x.",
+            ours->median, end->median);
     }
     return text;
 }
@@ -291,14 +282,11 @@ const lab::registration defrag{
             "until 85 % of 16 MiB are asked for, half of all leave at a level change, now and then "
             "one is pinned for 60 frames. All contenders get the same requests, whatever they "
             "refuse. Every object's first bytes are compared at the end. The budgets are the "
-            "heap's "
-            "own; the pauses are measured around it (max of minima: 20,000 frames at most). "
-            "Planning: what a frame takes beyond its "
-            "copies, "
-            "which are made once more by themselves; 64 MiB, and all that go are replaced at once. "
-            "Footprint: resident memory, for all alike, without pins; where relocatable_heap finds "
-            "no "
-            "hole, it is compacted at once.";
+            "heap's own; the pauses are measured around it (max of minima: 20,000 frames at most). "
+            "Planning: what a frame takes beyond its copies, which are made once more by "
+            "themselves; 64 MiB, and all that go are replaced at once. Footprint: resident memory, "
+            "for all alike, without pins; where relocatable_heap finds no hole, it is compacted at "
+            "once.";
         e.take = take;
         const plan p{.frames = e.options().full ? 100'000u : 2'000u};
         soak(e, p);

@@ -11,12 +11,10 @@
 #include <cairn/alloc/pool.hpp>
 
 #include <atomic>
-#include <cstring>
-#include <memory>
 #include <mutex>
-#include <random>
 #include <thread>
 
+#include "lab/families/pool_family.hpp"
 #include "lab/harness/experiment.hpp"
 #include "lab/system/word.hpp"
 
@@ -33,9 +31,8 @@ struct command {
 
 const std::vector<std::uint32_t>& sizes() {
     static const std::vector<std::uint32_t> all = [] {
-        std::mt19937 random{11};
-        std::vector<std::uint32_t> v(commands);
-        for (auto& s : v) s = 16 + 8 * static_cast<std::uint32_t>(random() % 15);
+        std::vector<std::uint32_t> v = lab::random_indices(commands, 15, 11);
+        for (auto& s : v) s = 16 + 8 * s;
         return v;
     }();
     return all;
@@ -43,46 +40,40 @@ const std::vector<std::uint32_t>& sizes() {
 
 // ---- where commands live -----------------------------------------------------------------------
 
-struct in_frame_arena {
-    cairn::frame_arena<2> frames{std::size_t{1} << 18};
-    void* take(std::uint32_t size) { return frames.allocate(size, cairn::alignment{8}); }
+/// What gives nothing back, and does nothing when frames swap.
+struct keeps_all {
     void give(void*, std::uint32_t) {}
-    void swap() { frames.swap(); }  // forgets what the render thread has just finished reading
-};
-struct in_malloc {
-    void* take(std::uint32_t size) { return std::malloc(size); }
-    void give(void* p, std::uint32_t) { std::free(p); }
     void swap() {}
 };
-struct in_locked_pool {
+struct in_frame_arena : keeps_all {
+    cairn::frame_arena<2> frames{std::size_t{1} << 18};
+    void* take(std::uint32_t size) { return frames.allocate(size, cairn::alignment{8}); }
+    void swap() { frames.swap(); }  // forgets what the render thread has just finished reading
+};
+struct in_malloc : keeps_all {
+    void* take(std::uint32_t size) { return std::malloc(size); }
+    void give(void* p, std::uint32_t) { std::free(p); }
+};
+struct in_locked_pool : keeps_all {
     cairn::locked<cairn::pool> slots{largest};
     void* take(std::uint32_t) { return slots.allocate(largest, cairn::alignment{8}); }
     void give(void* p, std::uint32_t) { slots.deallocate(p, largest, cairn::alignment{8}); }
-    void swap() {}
 };
-struct
-    in_mutex_pool {  // fast-alloc's thread-safe pool: a free list through the slots, behind std::mutex
-    std::vector<std::byte> memory = std::vector<std::byte>(4 * commands * largest);
-    void* head = nullptr;
+/// fast-alloc's thread-safe pool: a free list through the slots, behind std::mutex.
+struct in_mutex_pool : keeps_all {
+    lab::slots::intrusive_list<largest> slots{4 * commands};
     std::mutex mutex;
-    in_mutex_pool() {
-        for (std::size_t i = 0; i != 4 * commands; ++i) give(memory.data() + i * largest, 0);
-    }
     void* take(std::uint32_t) {
         const std::scoped_lock held{mutex};
-        void* const p = head;
-        std::memcpy(&head, p, sizeof head);
-        return p;
+        return slots.allocate();
     }
     void give(void* p, std::uint32_t) {
         const std::scoped_lock held{mutex};
-        std::memcpy(p, &head, sizeof head);
-        head = p;
+        slots.deallocate(p);
     }
-    void swap() {}
 };
-struct
-    in_ring {  // written by one, given back in order by the other: the floor, while all order is kept
+/// Written by one, given back in order by the other: the floor, while all order is kept.
+struct in_ring : keeps_all {
     std::vector<std::byte> memory = std::vector<std::byte>(std::size_t{1} << 19);
     std::size_t write = 0;
     void* take(std::uint32_t size) {
@@ -91,8 +82,6 @@ struct
         write += size;
         return p;
     }
-    void give(void*, std::uint32_t) {}
-    void swap() {}
 };
 
 // ---- the two threads ---------------------------------------------------------------------------
@@ -172,27 +161,21 @@ private:
     std::thread render_;
 };
 
-template <class Memory>
-auto playing() {
-    return [] { return [g = std::make_unique<game<Memory>>()](lab::sample& s) { (*g)(s); }; };
-}
-
 const lab::registration double_buffer{
     "double-buffer", "What does a queue of commands between a game and a render thread cost?",
     [](lab::experiment& e) {
         e.quick_seconds = 6;
         e.how =
             "The game thread's time for each command, waiting for the render thread included: a "
-            "frame "
-            "is as long as the slower of the two.";
+            "frame is as long as the slower of the two.";
         lab::comparison& c =
             e.compare("1000 commands a frame", {.unit = "ns/command", .unpinned = true});
-        c.cairn("cairn::frame_arena<2>", playing<in_frame_arena>());
-        c.cairn("cairn::locked<cairn::pool>", playing<in_locked_pool>());
-        c.limit("ring, given back in order", playing<in_ring>());
-        c.baseline("pool behind a std::mutex", playing<in_mutex_pool>())
+        c.cairn("cairn::frame_arena<2>", lab::made<game<in_frame_arena>>());
+        c.cairn("cairn::locked<cairn::pool>", lab::made<game<in_locked_pool>>());
+        c.limit("ring, given back in order", lab::made<game<in_ring>>());
+        c.baseline("pool behind a std::mutex", lab::made<game<in_mutex_pool>>())
             .note("fast-alloc's thread-safe pool, rebuilt");
-        c.mallocs(playing<in_malloc>());
+        c.mallocs(lab::made<game<in_malloc>>());
     }};
 
 }  // namespace

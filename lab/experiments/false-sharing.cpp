@@ -9,10 +9,6 @@
 #include <cairn/os/per_thread.hpp>
 
 #include <limits>
-#include <memory>
-#include <random>
-#include <string>
-#include <vector>
 
 #include "lab/families/crew.hpp"
 #include "lab/harness/experiment.hpp"
@@ -82,6 +78,10 @@ struct counting {
     matrix m;
     Way way;
     explicit counting(unsigned count) : workers{count}, people{count} {}
+    void operator()(lab::sample& sample) {
+        run(sample);
+        sample.did(sample.repetitions());
+    }
 
     void run(lab::sample& sample) {
         people.run(sample, [&](unsigned t) {
@@ -96,14 +96,6 @@ struct counting {
         });
     }
 };
-
-template <class Way>
-auto count_odd(unsigned workers) {
-    return [c = std::make_unique<counting<Way>>(workers)](lab::sample& sample) {
-        c->run(sample);
-        sample.did(sample.repetitions());
-    };
-}
 
 /// What the thesis says of a way, as a line over the number of threads: from (1, one) to (P, all).
 struct published_line {
@@ -181,13 +173,10 @@ const lab::registration false_sharing{
             lab::comparison& c = e.compare("count odd numbers, " + std::to_string(workers) +
                                                (workers == 1 ? " worker" : " workers"),
                                            {.unit = "us/matrix", .unpinned = true});
-            c.limit("local variable, listing 7.2",
-                    [workers] { return count_odd<local_variable>(workers); });
-            c.baseline("neighbours, listing 7.1",
-                       [workers] { return count_odd<neighbours>(workers); });
-            c.cairn("cairn::per_thread", [workers] { return count_odd<padded>(workers); });
-            c.cairn("cairn::concurrent_pool slots",
-                    [workers] { return count_odd<pool_slots>(workers); });
+            c.limit("local variable, listing 7.2", lab::made<counting<local_variable>>(workers));
+            c.baseline("neighbours, listing 7.1", lab::made<counting<neighbours>>(workers));
+            c.cairn("cairn::per_thread", lab::made<counting<padded>>(workers));
+            c.cairn("cairn::concurrent_pool slots", lab::made<counting<pool_slots>>(workers));
         }
         if (sizes.back() > 1) { add_speed_up(e, sizes.back()); }
     }};

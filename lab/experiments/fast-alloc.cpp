@@ -12,15 +12,8 @@
 #include <cairn/alloc/pool.hpp>
 #include <fmt/format.h>
 
-#include <array>
-#include <cstdlib>
-#include <memory>
-#include <new>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "lab/families/heap_family.hpp"
+#include "lab/families/pool_family.hpp"
 #include "lab/harness/counters.hpp"
 #include "lab/harness/experiment.hpp"
 #include "lab/harness/results.hpp"
@@ -61,63 +54,23 @@ void publish(lab::experiment& e, lab::comparison& c, const char* ours, const lin
 /// Takes and gives back one block, again and again.
 template <class A>
 auto pairs_in(std::size_t argument) {
-    return [argument] {
-        return [a = std::make_shared<A>(argument)](lab::sample& s) {
-            for (std::uint64_t i = 0; i != s.repetitions(); ++i) {
-                void* const p = a->allocate(64, cairn::alignment{8});
-                lab::keep(p);
-                a->deallocate(p, 64, cairn::alignment{8});
-            }
-            s.did(s.repetitions());
-        };
-    };
+    return lab::repeated_on(1, lab::made<A>(argument), [](A& a) {
+        void* const p = a.allocate(64, cairn::alignment{8});
+        lab::keep(p);
+        a.deallocate(p, 64, cairn::alignment{8});
+    });
 }
+const auto malloc_pairs = lab::repeated(1, [] {
+    void* const p = std::malloc(64);
+    lab::keep(p);
+    std::free(p);
+});
 
-auto malloc_pairs() {
-    return [](lab::sample& s) {
-        for (std::uint64_t i = 0; i != s.repetitions(); ++i) {
-            void* const p = std::malloc(64);
-            lab::keep(p);
-            std::free(p);
-        }
-        s.did(s.repetitions());
-    };
-}
-
-auto new_pairs() {
-    return [](lab::sample& s) {
-        for (std::uint64_t i = 0; i != s.repetitions(); ++i) {
-            void* const p = ::operator new(64);
-            lab::keep(p);
-            ::operator delete(p);
-        }
-        s.did(s.repetitions());
-    };
-}
-
-struct free_list_pool {  // the pool of fast-alloc and of thesis 6.1.5: the list lies in the slots
-    explicit free_list_pool(std::size_t count) : slots(count) {
-        for (slot& s : slots) {
-            s.next = head;
-            head = &s;
-        }
-    }
-    void* allocate(std::size_t, cairn::alignment) {
-        slot* const s = head;
-        if (s != nullptr) head = s->next;
-        return s;
-    }
-    void deallocate(void* p, std::size_t, cairn::alignment) {
-        auto* const s = static_cast<slot*>(p);
-        s->next = head;
-        head = s;
-    }
-    union slot {
-        slot* next;
-        std::byte bytes[64];
-    };
-    std::vector<slot> slots;
-    slot* head = nullptr;
+/// The pool of fast-alloc and of thesis 6.1.5: the list lies in the slots.
+struct free_list_pool : lab::slots::intrusive_list<64> {
+    using intrusive_list::intrusive_list;
+    void* allocate(std::size_t, cairn::alignment) { return intrusive_list::allocate(); }
+    void deallocate(void* p, std::size_t, cairn::alignment) { intrusive_list::deallocate(p); }
 };
 
 /// Its free list of any size, rebuilt (families/heap_family.hpp).
@@ -134,98 +87,70 @@ struct seeds_list : lab::heaps::linked_list<Best> {
 
 void add_pool(lab::experiment& e) {
     lab::comparison& c = e.compare("pool, single allocation", {.unit = "ns/pair"});
-    c.cairn("cairn::pool", [] {
-        return [p = std::make_shared<cairn::pool>(64)](lab::sample& s) {
-            for (std::uint64_t i = 0; i != s.repetitions(); ++i) {
-                void* const slot = p->allocate();
+    c.cairn("cairn::pool",
+            lab::repeated_on(1, lab::made<cairn::pool>(std::size_t{64}), [](auto& p) {
+                void* const slot = p.allocate();
                 lab::keep(slot);
-                p->deallocate(slot);
-            }
-            s.did(s.repetitions());
-        };
-    });
+                p.deallocate(slot);
+            }));
     c.limit("free list in the slots", pairs_in<free_list_pool>(1000));
-    c.mallocs(new_pairs);
+    c.mallocs(lab::repeated(1, [] {
+        void* const p = ::operator new(64);
+        lab::keep(p);
+        ::operator delete(p);
+    }));
     publish(e, c, "cairn::pool", {1.97, 7.07, 4.38, 19.4, 2.22, 36.9}, "new/delete");
 }
 
 /// Its benchmark resets the stack in each turn: one megabyte, blocks aligned to 16.
 void add_stack(lab::experiment& e) {
     lab::comparison& c = e.compare("stack, allocation and reset", {.unit = "ns/pair"});
-    c.cairn("cairn::arena", [] {
-        return [a = std::make_shared<cairn::arena>(std::size_t{1} << 20)](lab::sample& s) {
-            for (std::uint64_t i = 0; i != s.repetitions(); ++i) {
-                lab::keep(a->allocate(64, cairn::alignment{16}));
-                a->reset();
-            }
-            s.did(s.repetitions());
-        };
-    });
-    c.limit("bump a pointer", [] {
-        return [memory = std::vector<std::byte>(1 << 20)](lab::sample& s) mutable {
-            std::byte* next = memory.data();
-            for (std::uint64_t i = 0; i != s.repetitions(); ++i) {
+    const auto arena = lab::made<cairn::arena>(std::size_t{1} << 20);
+    c.cairn("cairn::arena", lab::repeated_on(1, arena, [](cairn::arena& a) {
+                lab::keep(a.allocate(64, cairn::alignment{16}));
+                a.reset();
+            }));
+    const auto memory = [] { return std::vector<std::byte>(1 << 20); };
+    c.limit("bump a pointer", lab::repeated_on(1, memory, [](std::vector<std::byte>& m) {
+                std::byte* next = m.data();
                 lab::keep(next);
                 next += 64;
                 lab::observe(next);  // the cursor lies in memory, as that of an arena
-                next = memory.data();
-            }
-            s.did(s.repetitions());
-        };
-    });
+            }));
     c.mallocs(malloc_pairs);
     publish(e, c, "cairn::arena", {2.20, 5.16, 2.37, 16.9, 1.26, 36.2}, "malloc");
 }
 
-auto arena_frames() {
-    return [a = std::make_shared<cairn::arena>(std::size_t{1} << 17)](lab::sample& s) {
-        for (std::uint64_t i = 0; i != s.repetitions(); ++i) {
-            for (std::size_t k = 0; k != frame; ++k) {
-                lab::keep(a->allocate(64, cairn::alignment{8}));
-            }
-            a->reset();
-        }
-        s.did(s.repetitions());
-    };
-}
-
-auto bumped_frames() {
-    return [memory = std::vector<std::byte>(1 << 17)](lab::sample& s) mutable {
-        for (std::uint64_t i = 0; i != s.repetitions(); ++i) {
-            std::byte* next = memory.data();
-            std::byte* const end = next + memory.size();
-            for (std::size_t k = 0; k != frame; ++k) {
-                if (end - next < 64) break;
-                lab::keep(next);
-                next += 64;
-            }
-        }
-        s.did(s.repetitions());
-    };
-}
-
-/// Its malloc side allocates the array of pointers in each frame, too.
-auto malloc_frames() {
-    return [](lab::sample& s) {
-        for (std::uint64_t i = 0; i != s.repetitions(); ++i) {
-            void** const blocks = new void*[frame];
-            lab::keep(blocks);
-            for (std::size_t k = 0; k != frame; ++k) {
-                blocks[k] = std::malloc(64);
-                lab::keep(blocks[k]);
-            }
-            for (std::size_t k = 0; k != frame; ++k) std::free(blocks[k]);
-            delete[] blocks;
-        }
-        s.did(s.repetitions());
-    };
-}
-
 void add_frames(lab::experiment& e) {
     lab::comparison& c = e.compare("stack, frame of 1000", {.unit = "ns/frame"});
-    c.cairn("cairn::arena", arena_frames);
-    c.limit("bump a pointer", bumped_frames);
-    c.mallocs(malloc_frames);
+    const auto arena = lab::made<cairn::arena>(std::size_t{1} << 17);
+    c.cairn("cairn::arena", lab::repeated_on(1, arena, [](cairn::arena& a) {
+                for (std::size_t k = 0; k != frame; ++k) {
+                    lab::keep(a.allocate(64, cairn::alignment{8}));
+                }
+                a.reset();
+            }));
+    const auto memory = [] { return std::vector<std::byte>(1 << 17); };
+    c.limit("bump a pointer", lab::repeated_on(1, memory, [](std::vector<std::byte>& m) {
+                std::byte* next = m.data();
+                std::byte* const end = next + m.size();
+                for (std::size_t k = 0; k != frame; ++k) {
+                    if (end - next < 64) break;
+                    lab::keep(next);
+                    next += 64;
+                }
+            }));
+    // Its malloc side allocates the array of pointers in each frame, too.
+    c.mallocs(lab::repeated(1, [] {
+        void** const blocks = new void*[frame];
+        lab::keep(blocks);
+        for (std::size_t k = 0; k != frame; ++k) {
+            blocks[k] = std::malloc(64);
+            lab::keep(blocks[k]);
+        }
+        for (std::size_t k = 0; k != frame; ++k) std::free(blocks[k]);
+        delete[] blocks;
+    }));
     publish(e, c, "cairn::arena", {1203, 12715, 3736, 20393, 1269, 44627}, "malloc");
 }
 
@@ -234,8 +159,7 @@ constexpr const char* why_first_fit =
     "(docs/dead-ends.md); malloc hands out what its thread freed last.";
 constexpr const char* why_best_fit =
     "best_fit merges at once and searches by the bits of the size; malloc hands out what its "
-    "thread "
-    "freed last.";
+    "thread freed last.";
 
 template <class Fit, bool Best>
 void add_free_list(lab::experiment& e, const char* words, const char* why, const line& published) {

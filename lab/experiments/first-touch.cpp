@@ -10,17 +10,7 @@
 #include <cairn/alloc/virtual_arena.hpp>
 #include <cairn/os/page_allocator.hpp>
 
-#include <cstddef>
-#include <cstdint>
-#include <cstdlib>
-#include <cstring>
-#include <memory>
-#include <optional>
-#include <stdexcept>
-#include <utility>
-
 #include "lab/families/heap_family.hpp"
-#include "lab/harness/clock.hpp"
 #include "lab/harness/experiment.hpp"
 #include "lab/system/system.hpp"
 
@@ -30,13 +20,17 @@ constexpr std::size_t object_size = 256;
 constexpr std::size_t object_count = std::size_t{1} << 14;
 constexpr std::size_t frame_size = object_size * object_count;
 
+void* there(void* p) {
+    if (p == nullptr) { throw std::runtime_error{"no memory"}; }
+    return p;
+}
+
 /// The frame: every object is written at both ends.
 template <class Memory>
 std::uint64_t frame(Memory& m) {
     std::uint64_t sum = 0;
     for (std::size_t i = 0; i != object_count; ++i) {
-        auto* const p = static_cast<std::byte*>(m.allocate(object_size));
-        if (p == nullptr) { throw std::runtime_error{"the memory is smaller than its frame"}; }
+        auto* const p = static_cast<std::byte*>(there(m.allocate(object_size)));
         lab::heaps::touch(p, object_size);
         sum += std::to_integer<std::uint64_t>(p[object_size - 1]);
     }
@@ -66,9 +60,7 @@ struct pages {
 /// What the system does when it is asked to: all pages in one call.
 struct populated {
     std::byte* const memory = [] {
-        void* const p = lab::take_pages_in_place(frame_size);
-        if (p == nullptr) { throw std::runtime_error{"no memory"}; }
-        return static_cast<std::byte*>(p);
+        return static_cast<std::byte*>(there(lab::take_pages_in_place(frame_size)));
     }();
     cairn::arena a{cairn::byte_slice{memory, frame_size}};
     populated() = default;
@@ -85,8 +77,7 @@ template <bool Zeroed>
 struct one_block {
     std::byte* const memory = [] {
         lab::ask_for_large_blocks_anew();
-        void* const p = std::malloc(frame_size);
-        if (p == nullptr) { throw std::runtime_error{"no memory"}; }
+        void* const p = there(std::malloc(frame_size));
         lab::keep(p);
         if (Zeroed) { std::memset(p, 0, frame_size); }
         lab::keep(p);
@@ -105,60 +96,59 @@ constexpr const char* load_case = "loading";
 constexpr const char* second_case = "second frame";
 constexpr const char* faults_case = "page faults of the first frame";
 
+/// Times a frame, and counts its faults.
+template <class Memory>
+std::uint64_t first_frame(Memory& m, lab::sample& s, long& faults) {
+    const long before = lab::page_faults();
+    s.start();
+    const std::uint64_t sum = frame(m);
+    s.stop();
+    faults += lab::page_faults() - before;
+    return sum;
+}
+
 template <class Memory>
 auto frames() {
     return [] {
         return [](lab::sample& s) {
             double load_ns = 0;
             double second_ns = 0;
-            long first_faults = 0;
+            long faults = 0;
             std::uint64_t sum = 0;
-            for (std::uint64_t r = 0; r != s.repetitions(); ++r) {
+            s.repeat(1, [&] {
                 const std::int64_t begun = lab::now_ns();
                 std::optional<Memory> m;
                 m.emplace();
                 load_ns += static_cast<double>(lab::now_ns() - begun);
-                const long before = lab::page_faults();
-                s.start();
-                sum = frame(*m);
-                s.stop();
-                first_faults += lab::page_faults() - before;
+                sum = first_frame(*m, s, faults);
                 m->reset();
                 const std::int64_t again = lab::now_ns();
                 sum += frame(*m);
                 second_ns += static_cast<double>(lab::now_ns() - again);
-            }
+            });
             const auto count = static_cast<double>(s.repetitions());
             s.checksum(sum);
-            s.did(s.repetitions());
             s.also(load_case, load_ns / count / 1e3);
             s.also(second_case, second_ns / count / 1e3);
-            s.also(faults_case, static_cast<double>(first_faults) / count);
+            s.also(faults_case, static_cast<double>(faults) / count);
         };
     };
 }
 
 /// The floor: memory that has been in use for a while.
-auto touched_before() {
-    return [] {
-        return [m = std::make_unique<virtual_memory<true>>()](lab::sample& s) {
-            std::uint64_t sum = 0;
-            long first_faults = 0;
-            for (std::uint64_t r = 0; r != s.repetitions(); ++r) {
-                m->reset();
-                const long before = lab::page_faults();
-                s.start();
-                sum = frame(*m);
-                s.stop();
-                first_faults += lab::page_faults() - before;
-            }
-            s.checksum(2 * sum);
-            s.did(s.repetitions());
-            s.also(faults_case,
-                   static_cast<double>(first_faults) / static_cast<double>(s.repetitions()));
-        };
-    };
-}
+struct touched_before {
+    virtual_memory<true> m;
+    void operator()(lab::sample& s) {
+        std::uint64_t sum = 0;
+        long faults = 0;
+        s.repeat(1, [&] {
+            m.reset();
+            sum = first_frame(m, s, faults);
+        });
+        s.checksum(2 * sum);
+        s.also(faults_case, static_cast<double>(faults) / static_cast<double>(s.repetitions()));
+    }
+};
 
 const lab::registration first_touch{
     "first-touch",
@@ -167,11 +157,11 @@ const lab::registration first_touch{
         e.quick_seconds = 2;
         e.how =
             "Each repetition asks the system anew, but in the row of memory that is in use. A "
-            "malloc "
-            "that kept the block of the level before has no first touch; the first level has.";
+            "malloc that kept the block of the level before has no first touch; the first level "
+            "has.";
         lab::comparison& c =
             e.compare("first frame", {.unit = "us/frame", .equal_checksums = true});
-        c.limit("memory in use for a while", touched_before());
+        c.limit("memory in use for a while", lab::made<touched_before>());
         c.cairn("cairn::virtual_arena, prefault()", frames<virtual_memory<true>>());
         c.cairn("cairn::virtual_arena, on demand", frames<virtual_memory<false>>());
         c.cairn("cairn::page_allocator{prefault}", frames<pages<false, true>>());

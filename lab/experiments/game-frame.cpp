@@ -250,9 +250,8 @@ const lab::registration frames{
         e.quick_seconds = 8;
         e.how =
             "Frames run back to back, without waiting for a display; a frame at 90 Hz has 11.1 ms, "
-            "of which "
-            "the share is given. Caches and pages are warmer than in a game that does other work "
-            "in between.";
+            "of which the share is given. Caches and pages are warmer than in a game that does "
+            "other work in between.";
         const int count = e.options().full && !e.options().cachegrind ? 20'000 : 1'000;
         lab::comparison& c =
             e.compare("time in memory, mean", {.unit = "us/frame", .measure = lab::measure::value});

@@ -231,7 +231,7 @@ struct footprint {
             place(o, trace.sizes[i]);
         }
         s.also("footprint after churn", ratio());
-        if constexpr (requires { a.heap.for_each_block([](const cairn::heap_block&) {}); }) {
+        if constexpr (requires { a.for_each_block([](const cairn::heap_block&) {}); }) {
             fragmentation(a, s);
         }
         for (std::size_t i = 0; i != steps; ++i) {
@@ -248,7 +248,7 @@ struct footprint {
         std::size_t holes = 0;
         std::size_t largest = 0;
         std::size_t pending = 0;
-        a.heap.for_each_block([&](const cairn::heap_block& b) {
+        a.for_each_block([&](const cairn::heap_block& b) {
             if (b.state == cairn::block_state::used) {
                 used += b.size;
                 holes += pending;
@@ -361,9 +361,8 @@ const lab::case_options& patterns() {
     static const lab::case_options how{
         .weight = 0.7,
         .causes = {{"Nearly each operation takes or leaves a block that waits, in some 30 "
-                    "instructions. The word in front of the block is checked and written, "
-                    "and one block in four has it in another cache line; its blocks have "
-                    "none.",
+                    "instructions. The word in front of the block is checked and written, and one "
+                    "block in four has it in another cache line; its blocks have none.",
                     "tcmalloc"}}};
     return how;
 }
@@ -394,10 +393,9 @@ void add_curves(lab::experiment& e) {
 void add_churn(lab::experiment& e) {
     const lab::case_options how{
         .weight = 2,
-        .causes = {{"One operation in ten reaches the exact core of the heap, "
-                    "which cuts and merges blocks and waits for its mispredicted "
-                    "branches; classes that never merge have no such core "
-                    "(docs/dead-ends.md)."}}};
+        .causes = {{"One operation in ten reaches the exact core of the heap, which cuts and "
+                    "merges blocks and waits for its mispredicted branches; classes that never "
+                    "merge have no such core (docs/dead-ends.md)."}}};
     add_heaps(e.compare("churn", how), runs<churn<>>());
     lab::comparison& full =
         e.compare("churn, 80 % full",
@@ -457,9 +455,8 @@ void add_offsets(lab::experiment& e) {
     lab::comparison& c = e.compare(
         "churn, offsets",
         {.weight = 0.7,
-         .causes = {{"A heap in memory puts merging off; ranges of any size to the byte have "
-                     "no classes to wait in, so offset_heap merges at once "
-                     "(docs/dead-ends.md)."}}});
+         .causes = {{"A heap in memory puts merging off; ranges of any size to the byte have no "
+                     "classes to wait in, so offset_heap merges at once (docs/dead-ends.md)."}}});
     c.cairn("cairn::offset_heap", offset_churn<cairn::offset_heap>());
     c.cairn("cairn::offset_heap_32", offset_churn<cairn::offset_heap_32>());
     // No peer of a heap of offsets is packaged: what it costs to be one.
@@ -477,10 +474,10 @@ void add_footprints(lab::experiment& e) {
     for (const char* column : {"footprint after churn", "footprint after shift"}) {
         e.also(fill, column,
                {.unit = "bytes/live byte",
-                .causes = {{"Freed blocks wait a while before they are merged, and fits go by "
-                            "classes: strict_good_fit merges at once and is within 2 %, "
-                            "best_fit is level.",
-                            "boost rbtree_best_fit"}}});
+                .causes = {
+                    {"Freed blocks wait a while before they are merged, and fits go by classes: "
+                     "strict_good_fit merges at once and is within 2 %, best_fit is level.",
+                     "boost rbtree_best_fit"}}});
     }
     e.also(fill, "churn, free in holes", {.unit = "% of used"});
     e.also(fill, "churn, largest hole", {.unit = "bytes"});

@@ -17,17 +17,6 @@
 #include <cairn/alloc/heap.hpp>
 #include <cairn/os/page_allocator.hpp>
 
-#include <algorithm>
-#include <array>
-#include <cstddef>
-#include <cstdint>
-#include <cstdlib>
-#include <cstring>
-#include <memory>
-#include <random>
-#include <utility>
-#include <vector>
-
 #include "lab/families/heap_family.hpp"
 #include "lab/harness/experiment.hpp"
 
@@ -112,16 +101,14 @@ struct in_one_place {
     void end_in_the_game(std::vector<block>& blocks) { give(blocks); }
 };
 
-struct growing_heap {
-    cairn::heap<> heap{cairn::grow_by{std::size_t{1} << 18}, cairn::system_pages()};
-    void* allocate(std::size_t size) { return heap.allocate(size); }
-    void deallocate(void* p, std::size_t size) { heap.deallocate(p, size); }
+struct growing_heap : cairn::heap<> {
+    growing_heap() : heap{cairn::grow_by{std::size_t{1} << 18}, cairn::system_pages()} {}
     /// Of the memory up to the highest block in use: the share that is free.
     double holes() const {
         std::size_t used = 0;
         std::size_t free = 0;
         std::size_t pending = 0;
-        heap.for_each_block([&](const cairn::heap_block& b) {
+        for_each_block([&](const cairn::heap_block& b) {
             if (b.state != cairn::block_state::used) {
                 pending += b.size;
                 return;
@@ -266,15 +253,9 @@ std::uint64_t play(loader<Memory>& l, Watch watch) {
 
 template <class Memory>
 auto loading() {
-    return [] {
-        // The same memory in each repetition: the first, which is not counted, touches it.
-        return [now = std::make_unique<loader<Memory>>()](lab::sample& s) {
-            for (std::uint64_t r = 0; r != s.repetitions(); ++r) {
-                s.checksum(play(*now, [](unsigned) {}));
-            }
-            s.did(s.repetitions() * level_count);
-        };
-    };
+    // The same memory in each repetition: the first, which is not counted, touches it.
+    return lab::repeated_on(level_count, lab::made<loader<Memory>>(),
+                            [](auto& now) { return play(now, [](unsigned) {}); });
 }
 
 constexpr const char* most_case = "resident memory, most";
@@ -316,8 +297,7 @@ const lab::registration level_load{
         e.quick_seconds = 3;
         e.how =
             "100 levels of up to 1 MiB. The time holds the reading (a memset), the unpacking and "
-            "the "
-            "copies of the assets, for all alike; the memory is what the process has more than "
+            "the copies of the assets, for all alike; the memory is what the process has more than "
             "before, its own lists left out, while a level is there. The arenas are as large as "
             "the largest level needs: two limits for an arena per level, one for both ends.";
         lab::comparison& time = e.compare("a level", {.unit = "us/level",
@@ -344,11 +324,11 @@ const lab::registration level_load{
         e.also(memory, holes_case, {.unit = "%", .compares = false});
 
         const auto limit = [](auto bytes) {
-            return [bytes] {
-                return [bytes](lab::sample& s) {
-                    s.value(static_cast<double>(bytes(the_trace())) / (1 << 20));
-                };
-            };
+            return lab::repeated_on(
+                1, [=] { return bytes; },
+                [](auto of, lab::sample& s) {
+                    s.value(static_cast<double>(of(the_trace())) / (1 << 20));
+                });
         };
         lab::comparison& limits = e.compare(
             "limits that no level breaks",

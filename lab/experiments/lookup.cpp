@@ -4,12 +4,6 @@
 //      random    10^7 objects, all their handles in random order: a repetition asks for the next
 //                100,000 of them, so none is asked for again before all others have been
 //      stale     half of the handles are of objects that are gone; they must find nothing
-#include <cstdint>
-#include <memory>
-#include <random>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "lab/families/particle_stores.hpp"
 #include "lab/harness/experiment.hpp"
@@ -30,54 +24,48 @@ struct plain_pointers {
 
 /// A repetition asks for `asked` of `count` handles; asked divides count.
 template <class Store>
-auto look_up(std::size_t count, std::size_t asked, bool with_stale) {
-    return [=] {
-        struct state {
-            Store store;
-            std::vector<typename Store::handle> handles;
-            std::size_t next = 0;
-        };
-        auto now = std::make_unique<state>(state{Store{count + 64}, {}, 0});
-        std::mt19937_64 random{3};
-        std::vector<typename Store::handle>& all = now->handles;
-        all.resize(count);
+struct looked_up {
+    std::size_t asked;
+    Store store;
+    std::vector<typename Store::handle> handles;
+    std::size_t next = 0;
+    looked_up(std::size_t count, std::size_t a, bool with_stale) : asked{a}, store{count + 64} {
         for (std::size_t i = 0; i < count; ++i) {
-            all[i] = now->store.insert(static_cast<unsigned>(i));
+            handles.push_back(store.insert(static_cast<unsigned>(i)));
         }
         if (with_stale) {
-            for (std::size_t i = 0; i < count; i += 2) { now->store.erase(all[i]); }
+            for (std::size_t i = 0; i < count; i += 2) { store.erase(handles[i]); }
         }
-        for (std::size_t i = count; i > 1; --i) { std::swap(all[i - 1], all[random() % i]); }
-        return [now = std::move(now), count, asked](lab::sample& s) {
-            for (std::uint64_t r = 0; r != s.repetitions(); ++r) {
-                float sum = 0;
-                const auto* const handles = now->handles.data() + now->next;
-                for (std::size_t i = 0; i < asked; ++i) {
-                    if (const particle* p = now->store.find(handles[i])) {
-                        sum += p->lifetime_remaining;
-                    }
-                }
-                lab::keep(&sum);
-                now->next = (now->next + asked) % count;
+        std::mt19937_64 random{3};
+        for (std::size_t i = count; i > 1; --i) {
+            std::swap(handles[i - 1], handles[random() % i]);
+        }
+    }
+    void operator()(lab::sample& s) {
+        s.repeat(asked, [&] {
+            float sum = 0;
+            const auto* const first = handles.data() + next;
+            for (std::size_t i = 0; i < asked; ++i) {
+                if (const particle* p = store.find(first[i])) { sum += p->lifetime_remaining; }
             }
-            s.did(s.repetitions() * asked);
-        };
-    };
-}
+            lab::keep(&sum);
+            next = (next + asked) % handles.size();
+        });
+    }
+};
 
 void add_case(lab::experiment& e, const char* name, std::size_t count, std::size_t asked,
               bool with_stale, double weight) {
     lab::comparison& c = e.compare(name, {.weight = weight, .many_per_cycle = true});
-    if (!with_stale) {
-        c.limit("pointer, unchecked", look_up<plain_pointers>(count, asked, false));
-    }
-    c.baseline("article slot map", look_up<lab::article_slot_map>(count, asked, with_stale));
-    c.cairn("cairn::slot_map", look_up<lab::cairn_slot_map>(count, asked, with_stale));
-    c.cairn("cairn::slot_map, 32 bit",
-            look_up<lab::cairn_map<cairn::slot_map<particle, cairn::slot_policy<32, 24>>>>(
-                count, asked, with_stale));
-    c.cairn("cairn::stable_slot_map",
-            look_up<lab::cairn_stable_slot_map>(count, asked, with_stale));
+    const auto in = [=]<class Store>(std::type_identity<Store>) {
+        return lab::made<looked_up<Store>>(count, asked, with_stale);
+    };
+    using small_map = lab::cairn_map<cairn::slot_map<particle, cairn::slot_policy<32, 24>>>;
+    if (!with_stale) { c.limit("pointer, unchecked", in(std::type_identity<plain_pointers>{})); }
+    c.baseline("article slot map", in(std::type_identity<lab::article_slot_map>{}));
+    c.cairn("cairn::slot_map", in(std::type_identity<lab::cairn_slot_map>{}));
+    c.cairn("cairn::slot_map, 32 bit", in(std::type_identity<small_map>{}));
+    c.cairn("cairn::stable_slot_map", in(std::type_identity<lab::cairn_stable_slot_map>{}));
 }
 
 const lab::registration lookup{

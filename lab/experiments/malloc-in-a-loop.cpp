@@ -12,11 +12,6 @@
 #include <cairn/alloc/pool_of.hpp>
 #include <cairn/containers/packed_array.hpp>
 
-#include <algorithm>
-#include <array>
-#include <cstdlib>
-#include <memory>
-
 #include "lab/families/particle.hpp"
 #include "lab/harness/experiment.hpp"
 #include "lab/system/system.hpp"
@@ -51,16 +46,6 @@ std::int64_t with_reserve() {
     return lab::now_ns();
 }
 
-template <class F>
-auto repeated(F once) {
-    return [once] {
-        return [once](lab::sample& s) {
-            for (std::uint64_t i = 0; i != s.repetitions(); ++i) once();
-            s.did(s.repetitions() * count);
-        };
-    };
-}
-
 /// What building by `a` costs where building by `b` costs 1.
 double quotient(std::int64_t (*a)(), std::int64_t (*b)()) {
     std::array<double, 5> ratios{};
@@ -79,27 +64,29 @@ double quotient(std::int64_t (*a)(), std::int64_t (*b)()) {
     return ratios[2];
 }
 
-/// Pointers to 5000 particles from an allocator that forgets all of them at once.
-template <class A>
-auto in(std::size_t size) {
-    return [size] {
-        struct state {
-            explicit state(std::size_t n) : allocator(n) { particles.reserve(count); }
-            A allocator;
-            std::vector<particle*> particles;
-        };
-        return [s0 = std::make_shared<state>(size)](lab::sample& s) {
-            for (std::uint64_t i = 0; i != s.repetitions(); ++i) {
-                s0->particles.clear();
-                for (std::size_t k = 0; k != count; ++k) {
-                    s0->particles.push_back(s0->allocator.template make<particle>());
-                }
-                lab::keep(s0->particles.data());
-                s0->allocator.reset();
-            }
-            s.did(s.repetitions() * count);
-        };
+struct pool : cairn::pool_of<particle> {
+    template <class T>
+    T* make() {
+        return pool_of::make();
+    }
+};
+/// Pointers to 5000 particles from an allocator, and what ends them.
+template <class A, class End, class... Args>
+auto in(End end, Args... args) {
+    struct state {
+        A allocator;
+        std::vector<particle*> particles;
     };
+    return lab::repeated_on(
+        count, [=] { return state{A(args...), {}}; },
+        [=](state& s) {
+            s.particles.clear();
+            for (std::size_t k = 0; k != count; ++k) {
+                s.particles.push_back(s.allocator.template make<particle>());
+            }
+            lab::keep(s.particles.data());
+            end(s);
+        });
 }
 
 const lab::registration loop{
@@ -108,56 +95,42 @@ const lab::registration loop{
         e.quick_seconds = 5;
         e.background = true;
         lab::comparison& c = e.compare("5000 particles", {.unit = "ns/particle"});
-        c.cairn("cairn::arena", in<cairn::arena>(1 << 20));
-        c.cairn("cairn::growing_arena", in<cairn::growing_arena>(1 << 16));
-        c.cairn("cairn::pool_of, one by one", [] {
-            struct state {
-                cairn::pool_of<particle> pool;
-                std::vector<particle*> particles;
-            };
-            return [s0 = std::make_shared<state>()](lab::sample& s) {
-                for (std::uint64_t i = 0; i != s.repetitions(); ++i) {
-                    s0->particles.clear();
-                    for (std::size_t k = 0; k != count; ++k) {
-                        s0->particles.push_back(s0->pool.make());
-                    }
-                    lab::keep(s0->particles.data());
-                    for (particle* p : s0->particles) s0->pool.destroy(p);
-                }
-                s.did(s.repetitions() * count);
-            };
-        });
-        c.cairn("cairn::packed_array with reserve()", repeated([] {
+        const auto all_at_once = [](auto& s) { s.allocator.reset(); };
+        c.cairn("cairn::arena", in<cairn::arena>(all_at_once, std::size_t{1} << 20));
+        c.cairn("cairn::growing_arena",
+                in<cairn::growing_arena>(all_at_once, std::size_t{1} << 16));
+        c.cairn("cairn::pool_of, one by one", in<pool>([](auto& s) {
+                    for (particle* p : s.particles) s.allocator.destroy(p);
+                }));
+        c.cairn("cairn::packed_array with reserve()", lab::repeated(count, [] {
                     cairn::packed_array<particle> particles;
                     if (!particles.reserve(count)) std::abort();
                     for (std::size_t i = 0; i != count; ++i) (void)particles.emplace();
                     lab::keep(particles.begin());
                 }));
-        c.limit("one block that stays", [] {
-            return [block = std::make_shared<std::vector<particle>>(count)](lab::sample& s) {
-                for (std::uint64_t i = 0; i != s.repetitions(); ++i) {
-                    for (particle& p : *block) p = particle();
-                    lab::keep(block->data());
-                }
-                s.did(s.repetitions() * count);
-            };
-        });
-        c.mallocs(repeated(listing_2_2), ", listing 2.2");
-        c.peer("std::vector, listing 2.3 as printed", repeated(listing_2_3));
-        c.peer("std::vector with reserve()", repeated(with_reserve));
+        const auto block = [] { return std::vector<particle>(count); };
+        c.limit("one block that stays",
+                lab::repeated_on(count, block, [](std::vector<particle>& all) {
+                    for (particle& p : all) p = particle();
+                    lab::keep(all.data());
+                }));
+        c.mallocs(lab::repeated(count, listing_2_2), ", listing 2.2");
+        c.peer("std::vector, listing 2.3 as printed", lab::repeated(count, listing_2_3));
+        c.peer("std::vector with reserve()", lab::repeated(count, with_reserve));
 
         lab::comparison& ratio =
             e.compare("listing 2.2 / listing 2.3",
                       {.unit = "x", .measure = lab::measure::value, .weight = 0.3});
-        ratio
-            .baseline(
-                std::string{lab::name_of_system_malloc()} + ", as printed",
-                [] { return [](lab::sample& s) { s.value(quotient(listing_2_2, listing_2_3)); }; })
+        const auto beside = [](std::int64_t (*other)()) {
+            return lab::repeated_on(
+                1, [=] { return other; },
+                [](auto by, lab::sample& s) { s.value(quotient(listing_2_2, by)); });
+        };
+        const std::string system = lab::name_of_system_malloc();
+        ratio.baseline(system + ", as printed", beside(listing_2_3))
             .published(2.66, "x", "thesis fig. 2.2 and 2.2.1");
-        const std::string reserved = ", listing 2.3 with the reserve() that it means";
-        ratio.baseline(lab::name_of_system_malloc() + reserved, [] {
-            return [](lab::sample& s) { s.value(quotient(listing_2_2, with_reserve)); };
-        });
+        ratio.baseline(system + ", listing 2.3 with the reserve() that it means",
+                       beside(with_reserve));
     }};
 
 }  // namespace

@@ -6,9 +6,6 @@
 // The transposed one transposes as many columns of B as it uses, so its share of the work is the same.
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
-
 #include "lab/harness/experiment.hpp"
 #include "lab/harness/machine.hpp"
 #include "lab/harness/results.hpp"
@@ -46,7 +43,7 @@ struct problem {
     }
 };
 
-[[gnu::noinline]] void naive(problem& p, int columns) {
+[[gnu::noinline]] void naive(problem& p, int columns, matrix&) {
     for (int k = 0; k != columns; ++k) {
         const int x = p.next;
         p.next = (p.next + 1) % p.result.width;
@@ -59,7 +56,7 @@ struct problem {
 
 /// Listing 3.2 with its sum in a register: without the store that each addition waits for.
 LAB_NO_VECTORS
-void naive_in_register(problem& p, int columns) {
+void naive_in_register(problem& p, int columns, matrix&) {
     for (int k = 0; k != columns; ++k) {
         const int x = p.next;
         p.next = (p.next + 1) % p.result.width;
@@ -72,11 +69,15 @@ void naive_in_register(problem& p, int columns) {
     }
 }
 
-[[gnu::noinline]] void transposed(problem& p, int columns, matrix& rows) {
-    const int from = p.next;
-    for (int i = 0; i < p.b.height; ++i) {  // transpose, as much of B as is used
-        for (int k = 0; k != columns; ++k) rows.at(i, k) = p.b.at((from + k) % p.b.width, i);
+/// As much of B as is used.
+void transpose(const problem& p, int columns, matrix& rows) {
+    for (int i = 0; i < p.b.height; ++i) {
+        for (int k = 0; k != columns; ++k) rows.at(i, k) = p.b.at((p.next + k) % p.b.width, i);
     }
+}
+
+[[gnu::noinline]] void transposed(problem& p, int columns, matrix& rows) {
+    transpose(p, columns, rows);
     for (int k = 0; k != columns; ++k) {
         const int x = p.next;
         p.next = (p.next + 1) % p.result.width;
@@ -91,10 +92,7 @@ void naive_in_register(problem& p, int columns) {
 /// The same without vectors, as the compilers of 2018 had it at -O2.
 LAB_NO_VECTORS
 void transposed_scalar(problem& p, int columns, matrix& rows) {
-    const int from = p.next;
-    for (int i = 0; i < p.b.height; ++i) {
-        for (int k = 0; k != columns; ++k) rows.at(i, k) = p.b.at((from + k) % p.b.width, i);
-    }
+    transpose(p, columns, rows);
     for (int k = 0; k != columns; ++k) {
         const int x = p.next;
         p.next = (p.next + 1) % p.result.width;
@@ -108,7 +106,6 @@ void transposed_scalar(problem& p, int columns, matrix& rows) {
 }
 
 using multiply = void (*)(problem&, int, matrix&);
-using by_columns = void (*)(problem&, int);
 
 struct size {
     int n;
@@ -127,16 +124,16 @@ int columns_of(const size& s) { return std::clamp(4'000'000 / (s.n * s.m), 1, s.
 
 std::string words(const size& s) { return fmt::format("{} x {}", s.n, s.m); }
 
-double measured_speedup(const size& s, by_columns as_it_lies, multiply by_rows) {
+double measured_speedup(const size& s, multiply as_it_lies, multiply by_rows) {
     problem p{s.n, s.m};
     const int columns = columns_of(s);
     matrix rows{s.m, columns};
     std::array<double, 5> ratios{};
-    as_it_lies(p, 1);
+    as_it_lies(p, 1, rows);
     by_rows(p, columns, rows);
     for (double& ratio : ratios) {
         const std::int64_t begun = now_ns();
-        as_it_lies(p, columns);
+        as_it_lies(p, columns, rows);
         const std::int64_t middle = now_ns();
         by_rows(p, columns, rows);
         ratio = static_cast<double>(middle - begun) /
@@ -159,16 +156,15 @@ std::string take(const experiment_result& r) {
         return fmt::format(
             "Transposing first makes the product of 2000 x 1900 {} times as fast as listing 3.2; "
             "the thesis measured 8. That factor holds two effects: listing 3.2 adds into memory, "
-            "so "
-            "that each addition waits for the store before it. With its sum in a register the walk "
-            "along columns costs {} times the walk along rows: this is the order of memory. "
+            "so that each addition waits for the store before it. With its sum in a register the "
+            "walk along columns costs {} times the walk along rows: this is the order of memory. "
             "Vectors, which only the transposed loop can use, make it {} times.",
             figure(whole), figure(memory), figure(median_of(c, vectors)));
     }
     return {};
 }
 
-auto speedups(std::string name, by_columns as_it_lies, multiply by_rows) {
+auto speedups(std::string name, multiply as_it_lies, multiply by_rows) {
     return [=] {
         return [=](sample& s) {
             series curve{name, "rows of the matrix", "speed-up", {}};
@@ -203,18 +199,18 @@ void add_speed_ups(experiment& e) {
     }
 }
 
-/// `work` multiplications in a repetition: work(problem, columns).
-template <class Work>
-auto multiplied(const size& at, Work work) {
-    return [=] {
-        return [p = problem{at.n, at.m}, rows = matrix{at.m, columns_of(at)}, at,
-                work](sample& s) mutable {
-            for (std::uint64_t i = 0; i != s.repetitions(); ++i) work(p, columns_of(at), rows);
-            keep(p.result.cells.data());
-            s.did(s.repetitions() * static_cast<std::uint64_t>(columns_of(at)) *
-                  static_cast<std::uint64_t>(at.n * at.m));
-        };
-    };
+struct multiplication {
+    size at;
+    problem p{at.n, at.m};
+    matrix rows{at.m, columns_of(at)};
+};
+auto multiplied(const size& at, multiply work) {
+    const auto count =
+        static_cast<std::uint64_t>(columns_of(at)) * static_cast<std::uint64_t>(at.n * at.m);
+    return repeated_on(count, made<multiplication>(at), [work](multiplication& m) {
+        work(m.p, columns_of(m.at), m.rows);
+        keep(m.p.result.cells.data());
+    });
 }
 
 const registration matrices{
@@ -230,11 +226,8 @@ const registration matrices{
             comparison& one =
                 e.compare(words(at),
                           {.unit = "cycles/multiplication", .weight = 0.5, .many_per_cycle = true});
-            one.baseline("naive, listing 3.2",
-                         multiplied(at, [](problem& p, int n, matrix&) { naive(p, n); }));
-            one.baseline(
-                "listing 3.2, summed in a register",
-                multiplied(at, [](problem& p, int n, matrix&) { naive_in_register(p, n); }));
+            one.baseline("naive, listing 3.2", multiplied(at, naive));
+            one.baseline("listing 3.2, summed in a register", multiplied(at, naive_in_register));
             one.limit("transposed, listing 3.3", multiplied(at, transposed));
         }
         e.take = take;

@@ -8,11 +8,7 @@
 #include <cairn/containers/message_queue.hpp>
 
 #include <atomic>
-#include <deque>
-#include <memory>
 #include <mutex>
-#include <string>
-#include <vector>
 
 #include "lab/families/crew.hpp"
 #include "lab/harness/experiment.hpp"
@@ -77,90 +73,89 @@ struct two_thread_ring {
     }
 };
 
-/// In a program that has other threads: with one thread a std::mutex is no lock (crew.hpp).
+/// A queue and a crew. One thread is in a program that has others, too: with one a std::mutex is no
+/// lock (crew.hpp).
 template <class Queue>
-auto alone() {
-    struct all {
-        lab::crew people{1};
-        Queue q;
-    };
-    return [a = std::make_unique<all>()](lab::sample& s) {
-        a->people.run(s, [&](unsigned) {
+struct crew_and_queue {
+    lab::crew people;
+    Queue q;
+    explicit crew_and_queue(unsigned threads) : people{threads} {}
+};
+
+template <class Queue>
+struct alone : crew_and_queue<Queue> {
+    alone() : crew_and_queue<Queue>{1} {}
+    void operator()(lab::sample& s) {
+        this->people.run(s, [&](unsigned) {
             for (std::uint64_t i = 0; i != s.repetitions(); ++i) {
                 void* m = &s;
                 lab::observe(m);
-                if (!a->q.push(m) || !a->q.pop(m)) std::abort();
+                if (!this->q.push(m) || !this->q.pop(m)) std::abort();
                 lab::observe(m);
             }
         });
         s.did(s.repetitions());
-    };
-}
+    }
+};
 
 template <class Queue>
-auto one_to_one() {
-    struct all {
-        lab::crew people{2};
-        Queue q;
-    };
-    return [a = std::make_unique<all>()](lab::sample& s) {
+struct one_to_one : crew_and_queue<Queue> {
+    one_to_one() : crew_and_queue<Queue>{2} {}
+    void operator()(lab::sample& s) {
         const std::uint64_t count = s.repetitions();
-        a->people.run(s, [&](unsigned t) {
+        this->people.run(s, [&](unsigned t) {
             for (std::uint64_t i = 0; i != count; ++i) {
                 void* m = &s;
-                lab::wait_until([&] { return t == 0 ? a->q.push(m) : a->q.pop(m); });
+                lab::wait_until([&] { return t == 0 ? this->q.push(m) : this->q.pop(m); });
                 lab::observe(m);
             }
         });
         s.did(count);
-    };
-}
+    }
+};
 
 /// Batches of 16: all threads together never have more in the queue than fits.
 template <class Queue>
-auto all_to_all(unsigned threads) {
-    struct all {
-        explicit all(unsigned count) : people{count} {}
-        lab::crew people;
-        Queue q;
-    };
-    return [a = std::make_unique<all>(threads), threads](lab::sample& s) {
+struct all_to_all : crew_and_queue<Queue> {
+    unsigned threads;
+    explicit all_to_all(unsigned count) : crew_and_queue<Queue>{count}, threads{count} {}
+    void operator()(lab::sample& s) {
         const std::uint64_t batches = s.repetitions() / 16 + 1;
-        a->people.run(s, [&](unsigned) {
+        this->people.run(s, [&](unsigned) {
             for (std::uint64_t b = 0; b != batches; ++b) {
                 void* m = &s;
-                for (int i = 0; i != 16; ++i) lab::wait_until([&] { return a->q.push(m); });
-                for (int i = 0; i != 16; ++i) lab::wait_until([&] { return a->q.pop(m); });
+                for (int i = 0; i != 16; ++i) lab::wait_until([&] { return this->q.push(m); });
+                for (int i = 0; i != 16; ++i) lab::wait_until([&] { return this->q.pop(m); });
                 lab::observe(m);
             }
         });
         s.did(batches * 16 * threads);
-    };
-}
+    }
+};
 
-template <class Make>
-void add_queues(lab::comparison& c, Make make) {
-    c.cairn("cairn::message_queue", make.template operator()<cairn_queue>());
-    c.peer("std::mutex and std::deque", make.template operator()<mutex_and_deque>());
-    lab::peer_queues<capacity>(
-        [&]<class Q>(const char* name) { c.peer(name, make.template operator()<Q>()); });
+template <template <class> class Work, class... Args>
+void add_queues(lab::comparison& c, Args... args) {
+    c.cairn("cairn::message_queue", lab::made<Work<cairn_queue>>(args...));
+    c.peer("std::mutex and std::deque", lab::made<Work<mutex_and_deque>>(args...));
+    lab::offers<lab::kinds::queues<capacity>>(
+        [&]<class Q>(const char* name) { c.peer(name, lab::made<Work<Q>>(args...)); });
 }
 
 const lab::registration messages{
     "messages", "What does it cost to send a pointer to another thread?", [](lab::experiment& e) {
         e.quick_seconds = 4;
         lab::comparison& one = e.compare("alone", {.weight = 0.5});
-        one.limit("ring for two threads", [] { return alone<two_thread_ring>(); });
-        add_queues(one, []<class Q> { return [] { return alone<Q>(); }; });
+        one.limit("ring for two threads", lab::made<alone<two_thread_ring>>());
+        add_queues<alone>(one);
         const unsigned threads = std::min(e.options().hardware_threads(), lab::crew_max);
         if (threads < 2) { return; }
         lab::comparison& two = e.compare("one to one", {.unpinned = true});
-        two.limit("ring for two threads", [] { return one_to_one<two_thread_ring>(); });
-        add_queues(two, []<class Q> { return [] { return one_to_one<Q>(); }; });
+        two.limit("ring for two threads", lab::made<one_to_one<two_thread_ring>>());
+        add_queues<one_to_one>(two);
         const unsigned most = std::min(threads, 16u);
-        lab::comparison& many =
-            e.compare("all to all, " + std::to_string(most) + " threads", {.unpinned = true});
-        add_queues(many, [most]<class Q> { return [most] { return all_to_all<Q>(most); }; });
+        add_queues<all_to_all>(
+            e.compare("all to all, " + std::to_string(most) + " threads", {.unpinned = true}),
+            most);
     }};
 
 }  // namespace

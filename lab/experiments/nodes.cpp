@@ -2,13 +2,10 @@
 #include <cairn/alloc/heap.hpp>
 #include <cairn/std/node_pool.hpp>
 #include <map>
-#include <memory>
 #include <memory_resource>
 #include <unordered_map>
-#include <utility>
-#include <vector>
 
-#include "lab/families/pool_family.hpp"
+#include "lab/families/random_order.hpp"
 #include "lab/harness/experiment.hpp"
 #include "lab/peers/offers.hpp"
 
@@ -25,53 +22,46 @@ using hash_on = std::unordered_map<int, int, std::hash<int>, std::equal_to<>,
 /// Inserts and erases, each in random order: 2 operations a key. The look-ups in between are those of a
 /// map in use, and are not timed: they are a case of their own.
 template <class Map, class Source>
-auto work() {
-    struct state {
-        Source source;
-        std::vector<std::uint32_t> in = lab::slots::shuffled(key_count);
-        std::vector<std::uint32_t> out = lab::slots::shuffled(key_count);
-    };
-    return [s = std::make_unique<state>()](lab::sample& sample) {
+struct filled_and_emptied {
+    Source source;
+    std::vector<std::uint32_t> order = lab::shuffled(key_count);
+    void operator()(lab::sample& s) {
         std::uint64_t sum = 0;
-        for (std::uint64_t r = 0; r != sample.repetitions(); ++r) {
-            Map m{s->source.get()};
-            sample.start();
-            for (const std::uint32_t k : s->in) m.emplace(static_cast<int>(k), 1);
-            sample.stop();
-            for (const std::uint32_t k : s->out) {
+        s.repeat(2 * key_count, [&] {
+            Map m{source.get()};
+            s.timed([&] {
+                for (const std::uint32_t k : order) m.emplace(static_cast<int>(k), 1);
+            });
+            for (const std::uint32_t k : order) {
                 sum += static_cast<std::uint64_t>(m.find(static_cast<int>(k))->second);
             }
-            sample.start();
-            for (const std::uint32_t k : s->out) m.erase(static_cast<int>(k));
-            sample.stop();
-        }
+            s.timed([&] {
+                for (const std::uint32_t k : order) m.erase(static_cast<int>(k));
+            });
+        });
         lab::keep(sum);
-        sample.did(2 * sample.repetitions() * key_count);
-    };
-}
+    }
+};
 
 /// The look-ups: where the nodes lie decides.
 template <class Map, class Source>
-auto look_up() {
-    struct state {
-        Source source;
-        Map m{source.get()};
-        std::vector<std::uint32_t> order = lab::slots::shuffled(key_count);
-        state() {
-            for (const std::uint32_t k : order) m.emplace(static_cast<int>(k), 1);
-        }
-    };
-    return [s = std::make_unique<state>()](lab::sample& sample) {
+struct looked_up {
+    Source source;
+    Map m{source.get()};
+    std::vector<std::uint32_t> order = lab::shuffled(key_count);
+    looked_up() {
+        for (const std::uint32_t k : order) m.emplace(static_cast<int>(k), 1);
+    }
+    void operator()(lab::sample& s) {
         std::uint64_t sum = 0;
-        for (std::uint64_t r = 0; r != sample.repetitions(); ++r) {
-            for (const std::uint32_t k : s->order) {
-                sum += static_cast<std::uint64_t>(s->m.find(static_cast<int>(k))->second);
+        s.repeat(key_count, [&] {
+            for (const std::uint32_t k : order) {
+                sum += static_cast<std::uint64_t>(m.find(static_cast<int>(k))->second);
             }
-        }
+        });
         lab::keep(sum);
-        sample.did(sample.repetitions() * key_count);
-    };
-}
+    }
+};
 
 struct from_node_pool {
     cairn::node_pool nodes;
@@ -122,49 +112,28 @@ struct stateless {
     Allocator get() { return {}; }
 };
 
-struct working {
-    template <class Map, class Source>
-    static auto make() {
-        return work<Map, Source>();
-    }
-};
-struct looking {
-    template <class Map, class Source>
-    static auto make() {
-        return look_up<Map, Source>();
-    }
-};
+/// Everybody's containers, for work<Map, Source>.
+template <template <class, class> class Work, template <template <class> class> class Container>
+void add_allocators(lab::comparison& c) {
+    using element = std::pair<const int, int>;
+    c.limit("bump, nothing freed", lab::made<Work<Container<bump_allocator>, from_bump>>());
+    c.cairn("cairn::node_pool",
+            lab::made<Work<Container<cairn::node_allocator>, from_node_pool>>());
+    c.cairn("cairn::node_pool on a heap",
+            lab::made<Work<Container<cairn::node_allocator>, from_node_pool_on_heap>>());
+    c.mallocs(lab::made<Work<Container<std::allocator>, stateless<std::allocator<element>>>>());
+    c.peer("std::pmr::unsynchronized_pool",
+           lab::made<Work<Container<std::pmr::polymorphic_allocator>, from_pmr>>());
+    lab::offers<lab::kinds::node_allocators>([&]<template <class> class A>(const char* name) {
+        c.peer(name, lab::made<Work<Container<A>, stateless<A<element>>>>());
+    });
+}
 
 template <template <template <class> class> class Container>
-void add_cases(lab::experiment& e, const char* name, std::vector<lab::cause> causes = {}) {
-    const auto add = [](lab::comparison& c, auto maker) {
-        using maker_type = decltype(maker);
-        c.limit("bump, nothing freed",
-                [] { return maker_type::template make<Container<bump_allocator>, from_bump>(); });
-        c.cairn("cairn::node_pool", [] {
-            return maker_type::template make<Container<cairn::node_allocator>, from_node_pool>();
-        });
-        c.cairn("cairn::node_pool on a heap", [] {
-            return maker_type::template make<Container<cairn::node_allocator>,
-                                             from_node_pool_on_heap>();
-        });
-        c.mallocs([] {
-            return maker_type::template make<
-                Container<std::allocator>, stateless<std::allocator<std::pair<const int, int>>>>();
-        });
-        c.peer("std::pmr::unsynchronized_pool", [] {
-            return maker_type::template make<Container<std::pmr::polymorphic_allocator>,
-                                             from_pmr>();
-        });
-        lab::peer_node_allocators([&]<template <class> class A>(const char* name) {
-            c.peer(name, [] {
-                return maker_type::template make<Container<A>,
-                                                 stateless<A<std::pair<const int, int>>>>();
-            });
-        });
-    };
-    add(e.compare(std::string{name} + ", inserts and erases", {.causes = causes}), working{});
-    add(e.compare(std::string{name} + ", look-ups", {.causes = std::move(causes)}), looking{});
+void add_cases(lab::experiment& e, const std::string& name, std::vector<lab::cause> causes = {}) {
+    add_allocators<filled_and_emptied, Container>(
+        e.compare(name + ", inserts and erases", {.causes = causes}));
+    add_allocators<looked_up, Container>(e.compare(name + ", look-ups", {.causes = causes}));
 }
 
 const lab::registration nodes{
@@ -172,9 +141,9 @@ const lab::registration nodes{
     [](lab::experiment& e) {
         e.quick_seconds = 10;
         add_cases<map_on>(e, "map",
-                          {{"node_pool takes the time of the bump allocator to some percent, "
-                            "which only counts up: what remains is the search in the tree, 17 "
-                            "levels of cache misses, and where the nodes lie for it.",
+                          {{"node_pool takes the time of the bump allocator to some percent, which "
+                            "only counts up: what remains is the search in the tree, 17 levels of "
+                            "cache misses, and where the nodes lie for it.",
                             "boost::fast_pool_allocator"}});
         add_cases<hash_on>(e, "unordered_map");
     }};

@@ -2,15 +2,10 @@
 //
 // Its stub has a constructor of 1,000 increments; a cheap constructor stands beside it, because the
 // gain of a pool of built objects is the constructor that it avoids.
-#include <algorithm>
-#include <array>
 #include <cairn/containers/concurrent_object_pool.hpp>
 #include <cairn/containers/object_pool.hpp>
-#include <memory>
 #include <mutex>
-#include <string>
 #include <unordered_map>
-#include <vector>
 
 #include "lab/families/crew.hpp"
 #include "lab/harness/experiment.hpp"
@@ -209,24 +204,27 @@ void round_trip(Way& way, std::vector<typename Way::place>& held) {
 
 /// All objects are taken, then all are given back, first in, first out.
 template <class Way>
-auto load() {
-    return [way = std::make_unique<Way>(), held = std::vector<typename Way::place>(object_count)](
-               lab::sample& s) mutable { s.repeat(object_count, [&] { round_trip(*way, held); }); };
-}
-
+struct load {
+    Way way;
+    std::vector<typename Way::place> held = std::vector<typename Way::place>(object_count);
+    void operator()(lab::sample& s) {
+        s.repeat(object_count, [&] { round_trip(way, held); });
+    }
+};
 /// Each of two threads does it with half of the objects.
 template <class Way>
-auto load_of_two() {
+struct load_of_two {
     using places = std::vector<typename Way::place>;
-    return [people = std::make_unique<lab::crew>(2u), way = std::make_unique<Way>(),
-            held = std::array<places, 2>{places(object_count / 2), places(object_count / 2)}](
-               lab::sample& s) mutable {
-        people->run(s, [&](unsigned t) {
-            for (std::uint64_t r = 0; r != s.repetitions(); ++r) { round_trip(*way, held[t]); }
+    lab::crew people{2};
+    Way way;
+    std::array<places, 2> held{places(object_count / 2), places(object_count / 2)};
+    void operator()(lab::sample& s) {
+        people.run(s, [&](unsigned t) {
+            for (std::uint64_t r = 0; r != s.repetitions(); ++r) { round_trip(way, held[t]); }
         });
         s.did(s.repetitions() * object_count);
-    };
-}
+    }
+};
 
 const lab::cause state{
     "Acquiring and releasing check the state that says which object lies where on the stack."};
@@ -234,21 +232,21 @@ const lab::cause state{
 template <class T>
 lab::comparison& add_case(lab::experiment& e, const char* name) {
     lab::comparison& c = e.compare(name, {.unit = "ns/object", .causes = {state}});
-    c.limit("stack of built objects", load<by_pointer<recycling_stack<T>, T>>);
-    c.cairn("cairn::object_pool", load<by_hand<T>>);
-    c.cairn("cairn::object_pool, lease", load<by_lease<cairn::object_pool<T>>>);
+    c.limit("stack of built objects", lab::made<load<by_pointer<recycling_stack<T>, T>>>());
+    c.cairn("cairn::object_pool", lab::made<load<by_hand<T>>>());
+    c.cairn("cairn::object_pool, lease", lab::made<load<by_lease<cairn::object_pool<T>>>>());
     c.cairn("cairn::concurrent_object_pool, lease",
-            load<by_lease<cairn::concurrent_object_pool<T>>>);
-    c.mallocs(load<by_new<T>>, " new/delete");
-    c.peer("vector of unique_ptr", load<by_unique<T>>);
-    c.peer("shared_ptr and mutex", load<by_shared<T>>);
-    c.baseline("allocPool's design: a map and a mutex", load<by_pointer<map_and_mutex<T>, T>>)
+            lab::made<load<by_lease<cairn::concurrent_object_pool<T>>>>());
+    c.mallocs(lab::made<load<by_new<T>>>(), " new/delete");
+    c.peer("vector of unique_ptr", lab::made<load<by_unique<T>>>());
+    c.peer("shared_ptr and mutex", lab::made<load<by_shared<T>>>());
+    c.baseline("allocPool's design: a map and a mutex",
+               lab::made<load<by_pointer<map_and_mutex<T>, T>>>())
         .note(
             "allocPool's 21 ms for new are an unoptimized build: at -O2 the loop of its "
-            "constructor folds "
-            "away; here the counter is volatile");
-    lab::peer_object_pools<T>(
-        [&]<class P>(const char* peer) { c.peer(peer, load<by_peer<T, P>>); });
+            "constructor folds away; here the counter is volatile");
+    lab::offers<lab::kinds::object_pools<T>>(
+        [&]<class P>(const char* peer) { c.peer(peer, lab::made<load<by_peer<T, P>>>()); });
     return c;
 }
 
@@ -266,11 +264,11 @@ void add_shared(lab::experiment& e) {
     lab::comparison& c =
         e.compare("a pool that two threads share", {.unit = "ns/object", .unpinned = true});
     c.cairn("cairn::concurrent_object_pool, lease",
-            load_of_two<by_lease<cairn::concurrent_object_pool<cheap>>>);
-    c.mallocs(load_of_two<by_new<cheap>>, " new/delete");
-    c.peer("shared_ptr and mutex", load_of_two<by_shared<cheap>>);
+            lab::made<load_of_two<by_lease<cairn::concurrent_object_pool<cheap>>>>());
+    c.mallocs(lab::made<load_of_two<by_new<cheap>>>(), " new/delete");
+    c.peer("shared_ptr and mutex", lab::made<load_of_two<by_shared<cheap>>>());
     c.baseline("allocPool's design: a map and a mutex",
-               load_of_two<by_pointer<map_and_mutex<cheap>, cheap>>);
+               lab::made<load_of_two<by_pointer<map_and_mutex<cheap>, cheap>>>());
 }
 
 /// With 1, 2, 4 ... threads, and all that the machine has: what the seed builds its pool with.
@@ -280,15 +278,11 @@ void add_prewarm(lab::experiment& e) {
         lab::crew_sizes(std::min(e.options().hardware_threads(), 16u));
     for (const unsigned threads : sizes) {
         const std::string count = std::to_string(threads) + (threads == 1 ? " thread" : " threads");
-        c.cairn(threads == sizes.back() ? "all, " + count : count, [=] {
-            return [=](lab::sample& s) {
-                s.repeat(1, [&] {
+        c.cairn(threads == sizes.back() ? "all, " + count : count, lab::repeated(1, [=] {
                     cairn::object_pool<stub> pool;
                     (void)pool.prewarm(object_count, threads);
                     lab::keep(&pool);
-                });
-            };
-        });
+                }));
     }
     c.contenders.back()
         .published(9000, "us/pool", "allocPool README, Linux, on all threads")

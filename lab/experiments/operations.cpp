@@ -18,20 +18,8 @@
 #include <cairn/containers/table.hpp>
 #include <cairn/storage/clone.hpp>
 
-#include <algorithm>
 #include <concepts>
-#include <cstddef>
-#include <cstdint>
-#include <cstdlib>
-#include <memory>
-#include <numeric>
-#include <optional>
-#include <random>
-#include <string>
-#include <string_view>
 #include <unordered_set>
-#include <utility>
-#include <vector>
 
 #include "lab/harness/experiment.hpp"
 #include "lab/peers/offers.hpp"
@@ -425,7 +413,7 @@ void for_each_container(bool full, F f) {
         f.template operator()<shapes>(cairn, "cairn::polymorphic_store");
     }
     f.template operator()<std::vector<object>>(peer, "std::vector");
-    lab::peer_stores<seeded>(
+    lab::offers<lab::kinds::stores<seeded>>(
         [&]<class P>(const char* name) { f.template operator()<peer_container<P>>(peer, name); });
 }
 

@@ -7,15 +7,11 @@
 #include <cairn/owners/unique_handle.hpp>
 #include <cairn/std/deferred_in.hpp>
 #include <cairn/std/unique_in.hpp>
-#include <memory>
-#include <optional>
 #include <semaphore>
 #include <thread>
-#include <type_traits>
-#include <utility>
-#include <vector>
 
 #include "lab/families/crew.hpp"
+#include "lab/families/random_order.hpp"
 #include "lab/harness/experiment.hpp"
 
 namespace {
@@ -107,33 +103,36 @@ using owner_of = decltype(std::declval<Store&>().make(0));
 
 /// A thousand are made, then all are dropped.
 template <class Store>
-auto made_and_dropped() {
+struct dropping {
     using owner = owner_of<Store>;
     using place =
         std::conditional_t<std::is_default_constructible_v<owner>, owner, std::optional<owner>>;
-    return [store = std::make_unique<Store>(),
-            held = std::vector<place>(object_count)](lab::sample& s) mutable {
-        s.repeat(object_count, [&] {
-            for (std::size_t k = 0; k != object_count; ++k) {
-                held[k] = store->make(static_cast<int>(k));
-            }
-            lab::clobber();
-            for (place& p : held) { p.reset(); }
-            if constexpr (requires { store->collect(); }) { store->collect(); }
-        });
-    };
+    Store store;
+    std::vector<place> held = std::vector<place>(object_count);
+};
+template <class Store>
+auto made_and_dropped() {
+    return lab::repeated_on(object_count, lab::made<dropping<Store>>(), [](auto& d) {
+        for (std::size_t k = 0; k != object_count; ++k) {
+            d.held[k] = d.store.make(static_cast<int>(k));
+        }
+        lab::clobber();
+        for (auto& p : d.held) { p.reset(); }
+        if constexpr (requires { d.store.collect(); }) { d.store.collect(); }
+    });
 }
 
 template <class Store>
+struct one_owner {
+    Store store;
+    owner_of<Store> first = store.make(1);
+};
+template <class Store>
 auto copied() {
-    auto store = std::make_unique<Store>();
-    auto first = store->make(1);
-    return [store = std::move(store), first = std::move(first)](lab::sample& s) {
-        s.repeat(1, [&] {
-            auto copy = first;
-            lab::keep(&copy);
-        });
-    };
+    return lab::repeated_on(1, lab::made<one_owner<Store>>(), [](auto& o) {
+        auto copy = o.first;
+        lab::keep(&copy);
+    });
 }
 
 template <class Store>
@@ -154,63 +153,53 @@ struct watched {
 
 template <class Store>
 auto looked_at() {
-    return [all = std::make_unique<watched<Store>>()](lab::sample& s) {
+    return lab::repeated_on(object_count, lab::made<watched<Store>>(), [](auto& all) {
         int sum = 0;
-        s.repeat(object_count, [&] {
-            for (std::size_t k = 0; k != object_count; ++k) { all->look(k, sum); }
-        });
+        for (std::size_t k = 0; k != object_count; ++k) { all.look(k, sum); }
         lab::keep(&sum);
-    };
+    });
 }
 
 /// Two threads lock the same handles, one of them from the end.
 template <class Store>
-auto looked_at_by_two() {
-    return [people = std::make_unique<lab::crew>(2u),
-            all = std::make_unique<watched<Store>>()](lab::sample& s) {
-        people->run(s, [&](unsigned t) {
+struct watched_by_two {
+    lab::crew people{2};
+    watched<Store> all;
+    void operator()(lab::sample& s) {
+        people.run(s, [&](unsigned t) {
             int sum = 0;
             for (std::uint64_t r = 0; r != s.repetitions(); ++r) {
                 for (std::size_t k = 0; k != object_count; ++k) {
-                    all->look(t == 0 ? k : object_count - 1 - k, sum);
+                    all.look(t == 0 ? k : object_count - 1 - k, sum);
                 }
             }
             lab::keep(&sum);
         });
         s.did(s.repetitions() * object_count);
-    };
-}
+    }
+};
 
 constexpr std::size_t far_count = 100'000;  // six megabytes of objects: more than the second cache
 
-/// 0, 1, .. in an order that no prefetcher foresees.
-std::vector<std::size_t> shuffled(std::size_t count) {
-    std::vector<std::size_t> order(count);
-    for (std::size_t i = 0; i < count; ++i) { order[i] = i; }
-    std::uint64_t x = 88172645463325252ull;
-    for (std::size_t i = count; i > 1; --i) {
-        x ^= x << 13, x ^= x >> 7, x ^= x << 17;
-        std::swap(order[i - 1], order[x % i]);
+template <class Store>
+struct far_owners {
+    Store store;
+    std::vector<owner_of<Store>> held;
+    std::vector<std::uint32_t> order = lab::shuffled(far_count);
+    far_owners() {
+        for (std::size_t k = 0; k != far_count; ++k) {
+            held.push_back(store.make(static_cast<int>(k)));
+        }
     }
-    return order;
-}
-
+};
 /// touch(owner) for each, in any order.
 template <class Store, class Touch>
 auto touched(Touch touch) {
-    auto store = std::make_unique<Store>();
-    std::vector<owner_of<Store>> held;
-    for (std::size_t k = 0; k != far_count; ++k) {
-        held.push_back(store->make(static_cast<int>(k)));
-    }
-    return [store = std::move(store), held = std::move(held), order = shuffled(far_count),
-            touch](lab::sample& s) {
+    return lab::repeated_on(far_count, lab::made<far_owners<Store>>(), [touch](auto& all) {
         int sum = 0;
-        s.repeat(far_count, [&] {
-            for (const std::size_t k : order) { sum += touch(held[k]); }
-        });
+        for (const std::uint32_t k : all.order) { sum += touch(all.held[k]); }
         lab::keep(&sum);
-    };
+    });
 }
 template <class Store>
 auto read() {
@@ -323,15 +312,11 @@ struct chain_of_handles {
 
 template <class Chain>
 auto ended_chain() {
-    return [chain = std::make_unique<Chain>()](lab::sample& s) {
-        s.repeat(chain_count, [&] {
-            for (std::size_t k = 0; k < chain_count; ++k) { chain->make(static_cast<int>(k)); }
-            lab::clobber();
-            s.start();
-            chain->end();
-            s.stop();
-        });
-    };
+    return lab::repeated_on(chain_count, lab::made<Chain>(), [](Chain& chain, lab::sample& s) {
+        for (std::size_t k = 0; k < chain_count; ++k) { chain.make(static_cast<int>(k)); }
+        lab::clobber();
+        s.timed([&] { chain.end(); });
+    });
 }
 
 void add_chains(lab::experiment& e) {
@@ -342,17 +327,15 @@ void add_chains(lab::experiment& e) {
                                "of the list is stored through an address that has just been read, "
                                "and loaded at once. 2.5 ns where the processor foresees that pair, "
                                "6.6 where it does not (Zen 4, one program, both seen)."}}});
-    c.cairn("cairn::deferred_in, pool", ended_chain<chain_by_queue>);
-    c.cairn(
-        "cairn::unique_handle, deferred_store",
-        ended_chain<
-            chain_in_store<cairn::deferred_store<cairn::stable_slot_map<by_handle>>, by_handle>>);
+    c.cairn("cairn::deferred_in, pool", ended_chain<chain_by_queue>());
+    using cairn::deferred_store, cairn::shared_store, cairn::stable_slot_map;
+    c.cairn("cairn::unique_handle, deferred_store",
+            ended_chain<chain_in_store<deferred_store<stable_slot_map<by_handle>>, by_handle>>());
     c.cairn("cairn::shared_handle, plain",
-            ended_chain<
-                chain_in_store<cairn::shared_store<cairn::stable_slot_map<by_count>>, by_count>>);
-    c.baseline("unique_in, pool, a loop by hand", ended_chain<chain_in_pool>);
-    c.baseline("handles in a map, a loop by hand", ended_chain<chain_of_handles>);
-    c.mallocs(ended_chain<chain_by_std>, " std::unique_ptr, recursion");
+            ended_chain<chain_in_store<shared_store<stable_slot_map<by_count>>, by_count>>());
+    c.baseline("unique_in, pool, a loop by hand", ended_chain<chain_in_pool>());
+    c.baseline("handles in a map, a loop by hand", ended_chain<chain_of_handles>());
+    c.mallocs(ended_chain<chain_by_std>(), " std::unique_ptr, recursion");
 }
 
 using shared_plain = shared_by_handle<cairn::plain_count>;
@@ -360,51 +343,50 @@ using shared_atomic = shared_by_handle<cairn::atomic_count>;
 
 void add_places(lab::experiment& e) {
     lab::comparison& places = e.compare("place: read 100,000, in any order", {.unit = "ns/object"});
-    places.cairn("cairn::unique_handle", read<owned_by_handle>);
-    places.cairn("cairn::unique_in, pool", read<owned_in_pool>);
-    places.peer("std::unique_ptr", read<owned_by_std>);
-    places.peer("std::unique_ptr, made among others", read<owned_among_others>);
-    lab::comparison& together =
-        e.compare("counts: copy and read 100,000, in any order",
-                  {.unit = "ns/object",
-                   .causes = {{"The count lies in a table of the store, so that it outlives the "
-                               "object without a block of its own: one line more than where a "
-                               "block has both."}}});
-    together.cairn("cairn::shared_handle, plain", copied_and_read<shared_plain>);
-    together.cairn("cairn::shared_handle, atomic", copied_and_read<shared_atomic>);
-    together.peer("std::shared_ptr, one block", copied_and_read<shared_by_std>);
-    together.peer("std::shared_ptr, two blocks", copied_and_read<shared_in_two_blocks>);
+    places.cairn("cairn::unique_handle", read<owned_by_handle>());
+    places.cairn("cairn::unique_in, pool", read<owned_in_pool>());
+    places.peer("std::unique_ptr", read<owned_by_std>());
+    places.peer("std::unique_ptr, made among others", read<owned_among_others>());
+    lab::comparison& together = e.compare(
+        "counts: copy and read 100,000, in any order",
+        {.unit = "ns/object",
+         .causes = {{"The count lies in a table of the store, so that it outlives the object "
+                     "without a block of its own: one line more than where a block has both."}}});
+    together.cairn("cairn::shared_handle, plain", copied_and_read<shared_plain>());
+    together.cairn("cairn::shared_handle, atomic", copied_and_read<shared_atomic>());
+    together.peer("std::shared_ptr, one block", copied_and_read<shared_by_std>());
+    together.peer("std::shared_ptr, two blocks", copied_and_read<shared_in_two_blocks>());
 }
 
 void add_ends(lab::experiment& e) {
     lab::comparison& unique = e.compare("unique: make and drop", {.unit = "ns/object"});
-    unique.cairn("cairn::unique_handle", made_and_dropped<owned_by_handle>);
-    unique.cairn("cairn::unique_in, pool", made_and_dropped<owned_in_pool>);
-    unique.mallocs(made_and_dropped<owned_by_std>, " std::unique_ptr");
+    unique.cairn("cairn::unique_handle", made_and_dropped<owned_by_handle>());
+    unique.cairn("cairn::unique_in, pool", made_and_dropped<owned_in_pool>());
+    unique.mallocs(made_and_dropped<owned_by_std>(), " std::unique_ptr");
     lab::comparison& shared = e.compare("shared: make and drop", {.unit = "ns/object"});
-    shared.cairn("cairn::shared_handle, plain", made_and_dropped<shared_plain>);
-    shared.cairn("cairn::shared_handle, atomic", made_and_dropped<shared_atomic>);
-    shared.cairn("cairn::make_shared_in, heap", made_and_dropped<shared_in_heap>);
-    shared.cairn("cairn::make_shared_in, pool", made_and_dropped<shared_in_pool>);
-    shared.mallocs(made_and_dropped<shared_by_std>, " std::shared_ptr");
-    shared.peer("std::shared_ptr, two blocks", made_and_dropped<shared_in_two_blocks>);
+    shared.cairn("cairn::shared_handle, plain", made_and_dropped<shared_plain>());
+    shared.cairn("cairn::shared_handle, atomic", made_and_dropped<shared_atomic>());
+    shared.cairn("cairn::make_shared_in, heap", made_and_dropped<shared_in_heap>());
+    shared.cairn("cairn::make_shared_in, pool", made_and_dropped<shared_in_pool>());
+    shared.mallocs(made_and_dropped<shared_by_std>(), " std::shared_ptr");
+    shared.peer("std::shared_ptr, two blocks", made_and_dropped<shared_in_two_blocks>());
     lab::comparison& copy = e.compare("shared: copy and drop", {.unit = "ns/copy"});
-    copy.cairn("cairn::shared_handle, plain", copied<shared_plain>);
-    copy.cairn("cairn::shared_handle, atomic", copied<shared_atomic>);
-    copy.peer("std::shared_ptr", copied<shared_by_std>);
+    copy.cairn("cairn::shared_handle, plain", copied<shared_plain>());
+    copy.cairn("cairn::shared_handle, atomic", copied<shared_atomic>());
+    copy.peer("std::shared_ptr", copied<shared_by_std>());
 }
 
 void add_looks(lab::experiment& e) {
     lab::comparison& weak = e.compare("weak: is it alive, read it", {.unit = "ns/look-up"});
-    weak.cairn("cairn handle", looked_at<only_handles>);
-    weak.cairn("cairn handle, locked, plain", looked_at<shared_plain>);
-    weak.cairn("cairn handle, locked, atomic", looked_at<shared_atomic>);
-    weak.peer("std::weak_ptr", looked_at<shared_by_std>);
+    weak.cairn("cairn handle", looked_at<only_handles>());
+    weak.cairn("cairn handle, locked, plain", looked_at<shared_plain>());
+    weak.cairn("cairn handle, locked, atomic", looked_at<shared_atomic>());
+    weak.peer("std::weak_ptr", looked_at<shared_by_std>());
     if (e.options().hardware_threads() < 2) { return; }
     lab::comparison& c = e.compare("weak: locked by two threads, 1,000 each",
                                    {.unit = "ns/look-up", .unpinned = true});
-    c.cairn("cairn handle, locked, atomic", looked_at_by_two<shared_atomic>);
-    c.peer("std::weak_ptr", looked_at_by_two<shared_by_std>);
+    c.cairn("cairn handle, locked, atomic", lab::made<watched_by_two<shared_atomic>>());
+    c.peer("std::weak_ptr", lab::made<watched_by_two<shared_by_std>>());
 }
 
 const lab::registration owners{"owners", "What do unique, shared and weak ownership cost?",

@@ -4,11 +4,10 @@
 // is one std::vector of nodes; calls, blocks and lambdas hold small vectors of child indices, and
 // only what those are made of differs. A parse ends when its tree is gone again. All contenders
 // must build the same tree: its hash is compared.
-#include <memory>
 
+#include "lab/parser/parser.hpp"
 #include "lab/harness/experiment.hpp"
 #include "lab/parser/lists.hpp"
-#include "lab/parser/parser.hpp"
 #include "lab/parser/source.hpp"
 #include "lab/system/system.hpp"
 
@@ -46,22 +45,16 @@ struct parse_work {
             hash = hash_of(t, source);
             forget();
         }
-        s.start();
-        for (std::uint64_t r = 0; r != s.repetitions(); ++r) {
-            parser<Lists>{source, lists, t}.parse();
-            lab::clobber();
-            forget();
-        }
-        s.stop();
-        s.did(s.repetitions() * lines);
+        s.timed([&] {
+            s.repeat(lines, [&] {
+                parser<Lists>{source, lists, t}.parse();
+                lab::clobber();
+                forget();
+            });
+        });
         s.checksum(hash);
     }
 };
-
-template <class Lists>
-auto parse(const std::string& path) {
-    return [path] { return parse_work<Lists>{path}; };
-}
 
 // ---- counting: requests to the allocator, and its requests to malloc ------------------
 
@@ -253,16 +246,18 @@ lab::comparison& add_speed(lab::experiment& e, const std::string& path) {
                                                         .quick_samples = 40,
                                                         .full_samples = 300,
                                                         .show_spread = true});
-    c.mallocs(parse<vector_lists>(path));
+    c.mallocs(lab::made<parse_work<vector_lists>>(path));
     publish(c.row(lab::name_of_system_malloc()), with_new);
-    c.peer("std::pmr::monotonic", parse<pmr_lists>(path));
-    c.peer("std::pmr::monotonic, warm buffer", parse<pmr_buffer_lists>(path));
-    c.cairn("cairn::std_allocator on growing_arena", parse<cairn_vector_lists<>>(path));
+    c.peer("std::pmr::monotonic", lab::made<parse_work<pmr_lists>>(path));
+    c.peer("std::pmr::monotonic, warm buffer", lab::made<parse_work<pmr_buffer_lists>>(path));
+    c.cairn("cairn::std_allocator on growing_arena",
+            lab::made<parse_work<cairn_vector_lists<>>>(path));
     c.cairn("cairn::std_allocator on monotonic<growing_arena>",
-            parse<cairn_vector_lists<cairn::monotonic<coalescing_arena>>>(path));
-    c.cairn("cairn::growing_arena and builder", parse<cairn_builder_lists<>>(path));
-    c.limit("small vector of 8 inside the node", parse<small_vector_lists>(path));
-    publish(&c.baseline("the article's arena", parse<article_lists>(path)), with_arena);
+            lab::made<parse_work<cairn_vector_lists<cairn::monotonic<coalescing_arena>>>>(path));
+    c.cairn("cairn::growing_arena and builder", lab::made<parse_work<cairn_builder_lists<>>>(path));
+    c.limit("small vector of 8 inside the node", lab::made<parse_work<small_vector_lists>>(path));
+    publish(&c.baseline("the article's arena", lab::made<parse_work<article_lists>>(path)),
+            with_arena);
     return c;
 }
 
@@ -284,7 +279,7 @@ void add_share_of_new(lab::experiment& e, const std::string& path) {
                                                                 .weight = 4,
                                                                 .quick_samples = 15,
                                                                 .compares = false});
-    c.mallocs([path] { return [work = share_of_new{path}](lab::sample& s) mutable { work(s); }; });
+    c.mallocs(lab::made<share_of_new>(path));
     if (lab::contender* const who = c.row(lab::name_of_system_malloc())) {
         who->published(25, "% of time", "parser article, by a profiler")
             .note("malloc and free, and what they cost the caches; the article counts new alone");
@@ -302,12 +297,10 @@ void add_counted_calls(lab::experiment& e, const std::string& path) {
     c.cairn("cairn::growing_arena and builder", count<cairn_builder_lists<counted_arena>>(path));
     e.also(c, malloc_calls, {.unit = "calls"});
     e.also(c, bytes_asked, {.unit = "bytes"});
-    e.also(
-        c, bytes_held,
-        {.unit = "bytes",
-         .causes = {
-             {"Nothing is freed before the arena's reset: arrays that vectors have outgrown stay, "
-              "and each of its blocks is twice the last."}}});
+    e.also(c, bytes_held,
+           {.unit = "bytes",
+            .causes = {{"Nothing is freed before the arena's reset: arrays that vectors have "
+                        "outgrown stay, and each of its blocks is twice the last."}}});
 }
 
 const lab::registration parser_experiment{

@@ -10,19 +10,10 @@
 #include <cairn/movable/offset_heap.hpp>
 #include <cairn/movable/relocatable_heap.hpp>
 
-#include <algorithm>
 #include <cmath>
-#include <cstddef>
-#include <cstdint>
-#include <cstdlib>
-#include <cstring>
-#include <memory>
-#include <random>
-#include <string>
-#include <vector>
 
-#include "lab/harness/clock.hpp"
 #include "lab/harness/experiment.hpp"
+#include "lab/harness/statistics.hpp"
 #include "lab/system/aligned_memory.hpp"
 
 namespace {
@@ -54,8 +45,7 @@ bool is_signed(const std::byte* p, std::size_t size, std::uint32_t name) {
 }
 
 struct resident {
-    std::unique_ptr<std::byte, void (*)(void*)> bytes{
-        static_cast<std::byte*>(lab::aligned_memory(4096, capacity)), lab::free_aligned};
+    lab::aligned_block bytes{4096, capacity};
     resident() { std::memset(bytes.get(), 0, capacity); }
 };
 
@@ -74,6 +64,8 @@ struct planned {
     resident memory;
     cairn::offset_heap heap{capacity};
     std::vector<cairn::offset_heap::move> moves = std::vector<cairn::offset_heap::move>(64);
+
+    explicit planned(cairn::work_limit) {}
 
     id allocate(std::size_t size) { return heap.allocate(size, unit); }
     void deallocate(id a) { heap.deallocate(a); }
@@ -150,6 +142,7 @@ struct slid_by_hand {
     std::size_t moved = 0;
     std::size_t live = 0;
 
+    explicit slid_by_hand(cairn::work_limit) {}
     id allocate(std::size_t size) {
         if (capacity - top < size) {
             if (capacity - live < size) { return {}; }
@@ -282,18 +275,12 @@ constexpr const char* over_time = "beyond the budget of 50 us, p99";
 constexpr const char* fragments = "fragmentation, mean";
 constexpr const char* refused = "requests refused";
 
-/// What 99 of 100 do not exceed: of times, because the machine interrupts where it likes.
-double p99(std::vector<float> v) {
-    const auto at = static_cast<std::ptrdiff_t>(0.99 * static_cast<double>(v.size() - 1));
-    std::nth_element(v.begin(), v.begin() + at, v.end());
-    return v[static_cast<std::size_t>(at)];
-}
-
-template <class Make>
-auto runs(Make make, unsigned frames, const char* overshoot) {
+template <class Memory>
+auto runs(unsigned frames, cairn::work_limit budget = {}) {
+    const bool is_timed = budget.microseconds != cairn::work_limit::no_end;
     return [=] {
         return [=](lab::sample& s) {
-            const auto memory = make();
+            const auto memory = std::make_unique<Memory>(budget);
             const figures f = play(*memory, frames);
             if (f.bytes == 0) { return; }  // it moves nothing: reported as such
             s.value(f.whole_ns / (f.bytes / 1024));
@@ -302,8 +289,9 @@ auto runs(Make make, unsigned frames, const char* overshoot) {
                 s.also(copies_case, (f.whole_ns - f.planning_ns) / (f.bytes / 1024));
             }
             s.also("moved", f.bytes / 1024 / frames);
-            s.also(long_case, p99(f.frames_ns) / 1e3);
-            s.also(overshoot, overshoot == over_time ? p99(f.overshoots) : f.worst_overshoot);
+            s.also(long_case, lab::at_share(f.frames_ns, 0.99) / 1e3);
+            is_timed ? s.also(over_time, lab::at_share(f.overshoots, 0.99))
+                     : s.also(over_bytes, f.worst_overshoot);
             s.also(fragments, f.fragmentation);
             s.also(refused,
                    1000 * static_cast<double>(f.failures) / static_cast<double>(f.requests));
@@ -318,33 +306,20 @@ const lab::registration plan_and_commit{
         e.full_seconds = 15;
         e.how =
             "16 MiB in ranges of 256 bytes to 64 KiB, 80 % of them live; 24 leave each frame and "
-            "others "
-            "come. The bytes are in memory here; on a GPU the copies are a queue's, and only the "
-            "planning is the processor's. By hand: everything slides down when a tenth of the "
-            "memory is holes, which is one long frame.";
+            "others come. The bytes are in memory here; on a GPU the copies are a queue's, and "
+            "only the planning is the processor's. By hand: everything slides down when a tenth of "
+            "the memory is holes, which is one long frame.";
         const unsigned frames = e.options().full ? 2000 : 100;
         const auto value = [](const char* u) {
             return lab::case_options{.unit = u, .measure = lab::measure::value, .quick_samples = 3};
         };
         lab::comparison& c = e.compare("a KiB that moves, copy included", value("ns/KiB"));
-        c.cairn("cairn::offset_heap, 128 KiB a frame",
-                runs([] { return std::make_unique<planned>(); }, frames, over_bytes));
+        c.cairn("cairn::offset_heap, 128 KiB a frame", runs<planned>(frames));
         c.cairn("cairn::relocatable_heap, 128 KiB a frame",
-                runs(
-                    [] {
-                        return std::make_unique<moved_in_place>(
-                            cairn::work_limit{.bytes = byte_budget});
-                    },
-                    frames, over_bytes));
+                runs<moved_in_place>(frames, {.bytes = byte_budget}));
         c.cairn("cairn::relocatable_heap, 50 us a frame",
-                runs(
-                    [] {
-                        return std::make_unique<moved_in_place>(
-                            cairn::work_limit{.microseconds = microsecond_budget});
-                    },
-                    frames, over_time));
-        c.baseline("everything slides, by hand",
-                   runs([] { return std::make_unique<slid_by_hand>(); }, frames, over_bytes));
+                runs<moved_in_place>(frames, {.microseconds = microsecond_budget}));
+        c.baseline("everything slides, by hand", runs<slid_by_hand>(frames));
         e.also(c, planning_case, {.unit = "ns/KiB"});
         e.also(c, copies_case, {.unit = "ns/KiB", .compares = false});
         e.also(c, "moved", {.unit = "KiB/frame", .compares = false});

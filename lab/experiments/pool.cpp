@@ -1,8 +1,5 @@
 // lab/experiments/pool.cpp - slots of one size: pairs, bursts, churn, a cold start.
 #include <cairn/os/page_allocator.hpp>
-#include <memory>
-#include <string>
-#include <vector>
 
 #include "lab/families/pool_family.hpp"
 #include "lab/harness/experiment.hpp"
@@ -19,13 +16,12 @@ struct pairs {
     static constexpr std::size_t slot_count = 200;
     template <class P>
     void run(P& pool, lab::sample& s) {
-        for (std::uint64_t i = 0; i != s.repetitions(); ++i) {
+        s.repeat(1, [&] {
             void* const p = pool.allocate();
             touch(p);
             lab::keep(p);
             pool.deallocate(p);
-        }
-        s.did(s.repetitions());
+        });
     }
 };
 
@@ -38,7 +34,7 @@ struct burst {
     std::vector<std::uint32_t> shuffle = shuffled(burst_count);
     template <class P>
     void run(P& pool, lab::sample& s) {
-        for (std::uint64_t r = 0; r != s.repetitions(); ++r) {
+        s.repeat(burst_count, [&] {
             for (void*& p : live) {
                 p = pool.allocate();
                 touch(p);
@@ -49,8 +45,7 @@ struct burst {
                 if constexpr (Order == order::reversed) pool.deallocate(live[burst_count - 1 - i]);
                 if constexpr (Order == order::random) pool.deallocate(live[shuffle[i]]);
             }
-        }
-        s.did(s.repetitions() * burst_count);
+        });
     }
 };
 
@@ -61,14 +56,13 @@ struct churn {
     template <class P>
     void run(P& pool, lab::sample& s) {
         while (live.size() < burst_count) live.push_back(pool.allocate());
-        for (std::uint64_t r = 0; r != s.repetitions(); ++r) {
+        s.repeat(victims.size(), [&] {
             for (const std::uint32_t v : victims) {
                 pool.deallocate(live[v]);
                 live[v] = pool.allocate();
                 touch(live[v]);
             }
-        }
-        s.did(s.repetitions() * victims.size());
+        });
     }
 };
 
@@ -80,7 +74,7 @@ struct thesis_6_2 {
     std::vector<std::uint32_t> shuffle = shuffled(2000);
     template <class P>
     void run(P& pool, lab::sample& s) {
-        for (std::uint64_t r = 0; r != s.repetitions(); ++r) {
+        s.repeat(pairs, [&] {
             for (void*& p : live) {
                 p = pool.allocate();
                 touch(p);
@@ -91,43 +85,41 @@ struct thesis_6_2 {
                 touch(live[shuffle[i]]);
             }
             for (const std::uint32_t i : shuffle) pool.deallocate(live[(i * 7 + 3) % 2000]);
-        }
-        s.did(s.repetitions() * pairs);
+        });
     }
 };
 
 template <class Pool, class Work>
-auto work_on() {
-    struct both {
-        Pool pool{Work::slot_count};
-        Work work;
-    };
-    return [b = std::make_unique<both>()](lab::sample& s) { b->work.run(b->pool, s); };
-}
+struct at_work {
+    Pool pool{Work::slot_count};
+    Work work;
+    void operator()(lab::sample& s) { work.run(pool, s); }
+};
 
 template <std::size_t Size, class Work>
 lab::comparison& add_case(lab::experiment& e, const std::string& name, double weight,
                           std::vector<lab::cause> causes = {}) {
     lab::comparison& c =
         e.compare(name, {.unit = "ns/pair", .weight = weight, .causes = std::move(causes)});
-    c.limit("intrusive list", [] { return work_on<intrusive_list<Size>, Work>(); });
-    c.limit("pointer stack", [] { return work_on<pointer_stack<Size>, Work>(); });
+    const auto add = [&]<class P>(lab::kind kind, const char* who) {
+        c.add(kind, who, lab::made<at_work<P, Work>>());
+    };
+    using enum lab::kind;
+    add.template operator()<intrusive_list<Size>>(limit, "intrusive list");
+    add.template operator()<pointer_stack<Size>>(limit, "pointer stack");
     if constexpr (std::is_same_v<Work, burst<order::random>>) {
-        c.limit("addresses known beforehand",
-                [] { return work_on<known_addresses<Size>, Work>(); });
+        add.template operator()<known_addresses<Size>>(limit, "addresses known beforehand");
     }
-    c.cairn("cairn::pool", [] { return work_on<cairn_pool<Size>, Work>(); });
-    c.cairn("cairn::pool as constructed",
-            [] { return work_on<cairn_pool_as_constructed<Size>, Work>(); });
-    c.baseline("article, external list",
-               [] { return work_on<article_external_list<Size>, Work>(); });
-    c.baseline("fast-alloc pool", [] { return work_on<fast_alloc_pool<Size>, Work>(); });
-    c.mallocs([] { return work_on<new_delete<Size>, Work>(); });
-    c.peer("std::pmr::unsynchronized_pool", [] { return work_on<pmr_pool<Size>, Work>(); });
+    add.template operator()<cairn_pool<Size>>(cairn, "cairn::pool");
+    add.template operator()<cairn_pool_as_constructed<Size>>(cairn, "cairn::pool as constructed");
+    add.template operator()<article_external_list<Size>>(baseline, "article, external list");
+    add.template operator()<fast_alloc_pool<Size>>(baseline, "fast-alloc pool");
+    c.mallocs(lab::made<at_work<new_delete<Size>, Work>>());
+    add.template operator()<pmr_pool<Size>>(peer, "std::pmr::unsynchronized_pool");
     constexpr bool is_short = std::is_same_v<Work, pairs> || std::is_same_v<Work, thesis_6_2>;
-    lab::peer_pools<Size>([&]<class P>(const char* name) {
+    lab::offers<lab::kinds::pools<Size>>([&]<class P>(const char* who) {
         if constexpr (is_short || !requires { P::walks_on_free; }) {
-            c.peer(name, [] { return work_on<P, Work>(); });
+            add.template operator()<P>(peer, who);
         }
     });
     return c;
@@ -140,8 +132,7 @@ void add_size(lab::experiment& e, double weight) {
     // Pairs and churn are faster for it (decision 0020).
     const std::vector<lab::cause> in_batches{
         {"Each slot of a batch passes through the member for the slot freed last: a load, a store "
-         "and "
-         "a branch more than a stack alone."}};
+         "and a branch more than a stack alone."}};
     add_case<Size, burst<order::in_order>>(e, "in order " + size, weight, in_batches);
     add_case<Size, burst<order::reversed>>(e, "reversed " + size, weight, in_batches);
     add_case<Size, burst<order::random>>(e, "random " + size, weight);
@@ -149,9 +140,8 @@ void add_size(lab::experiment& e, double weight) {
     if (Size == 256) {
         causes.push_back(
             {"Its blocks start 16 bytes past a cache line here, so that the last word of one, "
-             "which "
-             "is written, shares its line with the first of the next; a list shifted like that is "
-             "as fast.",
+             "which is written, shares its line with the first of the next; a list shifted like "
+             "that is as fast.",
              "boost::pool"});
     }
     add_case<Size, churn>(e, "churn " + size, weight, causes);
@@ -161,29 +151,27 @@ void add_size(lab::experiment& e, double weight) {
 
 constexpr std::size_t many = 1'000'000;
 
+/// Of another process.
+struct answer {
+    lab::shared_memory memory{sizeof(std::int64_t)};
+    std::int64_t& ns() { return *static_cast<std::int64_t*>(memory.get()); }
+};
+
 /// A million slots of 64 bytes, from nothing, each written once; giving back is not timed. Each fill is
 /// in a process of its own: a malloc that keeps what was freed would find its pages from the second on.
-template <class Make>
-auto cold_fill(Make make) {
-    return [make](lab::sample& s) {
-        const lab::shared_memory answer{sizeof(std::int64_t)};
-        auto& spent = *static_cast<std::int64_t*>(answer.get());
-        for (std::uint64_t r = 0; r != s.repetitions(); ++r) {
-            const bool ended = lab::in_copy([&] {
-                const std::int64_t begin = lab::now_ns();
-                auto pool = make();
-                for (std::size_t i = 0; i != many; ++i) {
-                    void* const p = pool->allocate();
-                    touch(p);
-                }
-                spent = lab::now_ns() - begin;
-                if (lab::has_copies) static_cast<void>(pool.release());  // it ends with its process
-            });
-            if (!ended) std::abort();
-            s.took(spent);
-        }
-        s.did(s.repetitions() * many);
-    };
+template <class Pool>
+auto cold_fill() {
+    return lab::repeated_on(many, lab::made<answer>(), [](answer& a, lab::sample& s) {
+        const bool ended = lab::in_copy([&] {
+            const std::int64_t begin = lab::now_ns();
+            auto pool = std::make_unique<Pool>();
+            for (std::size_t i = 0; i != many; ++i) touch(pool->allocate());
+            a.ns() = lab::now_ns() - begin;
+            if (lab::has_copies) static_cast<void>(pool.release());  // it ends with its process
+        });
+        if (!ended) std::abort();
+        s.took(a.ns());
+    });
 }
 
 struct huge_bump {
@@ -241,14 +229,10 @@ void add_thesis(lab::experiment& e) {
     lab::comparison& c = add_case<256, thesis_6_2>(e, "thesis 6.2", 1);
     constexpr double ours = 187642;
     constexpr double malloc = 942902;
-    for (lab::contender& who : c.contenders) {
-        if (who.name == "cairn::pool") {
-            who.published(ours / thesis_6_2::pairs, "cycles/pair",
-                          "thesis table 6.2, pool allocator");
-        } else if (who.name == lab::name_of_system_malloc()) {
-            who.published(malloc / thesis_6_2::pairs, "cycles/pair", "thesis table 6.2, malloc");
-        }
-    }
+    c.row("cairn::pool")
+        ->published(ours / thesis_6_2::pairs, "cycles/pair", "thesis table 6.2, pool allocator");
+    c.row(lab::name_of_system_malloc())
+        ->published(malloc / thesis_6_2::pairs, "cycles/pair", "thesis table 6.2, malloc");
     e.relative(c, "thesis 6.2, speed-up", lab::name_of_system_malloc())
         .publish("cairn::pool", malloc / ours, "x", "thesis table 6.2");
 }
@@ -256,63 +240,47 @@ void add_thesis(lab::experiment& e) {
 /// A million slots, filled for the first time.
 void add_cold(lab::experiment& e) {
     lab::comparison& c = e.compare("cold fill 1m", {.unit = "ns/slot", .weight = 2});
-    c.limit("huge-page bump",
-            [] { return cold_fill([] { return std::make_unique<huge_bump>(); }); });
-    c.cairn("cairn::pool, huge pages",
-            [] { return cold_fill([] { return std::make_unique<cairn_huge>(); }); });
-    c.cairn("cairn::pool",
-            [] { return cold_fill([] { return std::make_unique<cairn_growing>(); }); });
-    c.mallocs([] { return cold_fill([] { return std::make_unique<new_until_the_end>(); }); });
-    c.peer("std::pmr::unsynchronized_pool",
-           [] { return cold_fill([] { return std::make_unique<counted<pmr_pool<64>>>(); }); });
-    lab::peer_pools<64>([&]<class P>(const char* name) {
-        if constexpr (requires { P::is_told_the_count; }) {
-            c.peer(name, [] { return cold_fill([] { return std::make_unique<counted<P>>(); }); });
-        }
+    c.limit("huge-page bump", cold_fill<huge_bump>());
+    c.cairn("cairn::pool, huge pages", cold_fill<cairn_huge>());
+    c.cairn("cairn::pool", cold_fill<cairn_growing>());
+    c.mallocs(cold_fill<new_until_the_end>());
+    c.peer("std::pmr::unsynchronized_pool", cold_fill<counted<pmr_pool<64>>>());
+    lab::offers<lab::kinds::pools<64>>([&]<class P>(const char* name) {
+        if constexpr (requires { P::is_told_the_count; }) { c.peer(name, cold_fill<counted<P>>()); }
     });
-    c.baseline("fast-alloc pool", [] {
-        return cold_fill([] { return std::make_unique<counted<fast_alloc_pool<64>>>(); });
-    });
+    c.baseline("fast-alloc pool", cold_fill<counted<fast_alloc_pool<64>>>());
 }
 
-auto pool_of_pages() {
-    return [] {
-        return cairn::pool{
-            64, cairn::alignment{16}, cairn::system_pages(), {.slots_per_chunk = many}};
-    };
-}
-auto pool_of_malloc() {
-    return [] {
-        return cairn::pool{
-            64, cairn::alignment{16}, cairn::system_memory(), {.slots_per_chunk = many}};
-    };
-}
+constexpr auto pool_of_pages = [] {
+    return cairn::pool{64, cairn::alignment{16}, cairn::system_pages(), {.slots_per_chunk = many}};
+};
+constexpr auto pool_of_malloc = [] {
+    return cairn::pool{64, cairn::alignment{16}, cairn::system_memory(), {.slots_per_chunk = many}};
+};
+constexpr auto fast_pool = [] { return fast_alloc_pool<64>{many}; };
 
 /// A pool for a million slots, and the first of them; giving back is not timed.
 void add_creation(lab::experiment& e) {
     lab::comparison& c =
         e.compare("create for 1m and take one", {.unit = "us/pool", .weight = 0.5});
     const auto creation = [](auto make) {
-        return [make] {
-            return [make](lab::sample& s) {
-                for (std::uint64_t r = 0; r != s.repetitions(); ++r) {
-                    s.start();
-                    auto pool = make();
-                    touch(pool.allocate());
-                    s.stop();
-                }
-                s.did(s.repetitions());
-            };
-        };
+        return lab::repeated_on(
+            1, [=] { return make; },
+            [](const auto& made, lab::sample& s) {
+                s.start();
+                auto pool = made();
+                touch(pool.allocate());
+                s.stop();
+            });
     };
-    c.cairn("cairn::pool, pages", creation(pool_of_pages()));
-    c.cairn("cairn::pool", creation(pool_of_malloc()));
-    lab::peer_pools<64>([&]<class P>(const char* name) {
+    c.cairn("cairn::pool, pages", creation(pool_of_pages));
+    c.cairn("cairn::pool", creation(pool_of_malloc));
+    lab::offers<lab::kinds::pools<64>>([&]<class P>(const char* name) {
         if constexpr (requires { P::is_told_the_count; }) {
             c.peer(name, creation([] { return P{many}; }));
         }
     });
-    c.baseline("fast-alloc pool", creation([] { return fast_alloc_pool<64>{many}; }));
+    c.baseline("fast-alloc pool", creation(fast_pool));
 }
 
 void add_touched_pages(lab::experiment& e) {
@@ -320,22 +288,18 @@ void add_touched_pages(lab::experiment& e) {
         e.compare("create for 1m and take one, pages touched",
                   {.unit = "faults", .measure = lab::measure::value, .weight = 0.2});
     const auto touched = [](auto make) {
-        return [make] {
-            return [make](lab::sample& s) {
-                long count = 0;
-                for (std::uint64_t r = 0; r != s.repetitions(); ++r) {
-                    const long before = lab::page_faults();
-                    auto pool = make();
-                    touch(pool.allocate());
-                    count = lab::page_faults() - before;
-                }
-                s.value(static_cast<double>(count));
-            };
-        };
+        return lab::repeated_on(
+            1, [=] { return make; },
+            [](const auto& made, lab::sample& s) {
+                const long before = lab::page_faults();
+                auto pool = made();
+                touch(pool.allocate());
+                s.value(static_cast<double>(lab::page_faults() - before));
+            });
     };
-    c.cairn("cairn::pool, pages", touched(pool_of_pages()));
-    c.cairn("cairn::pool", touched(pool_of_malloc()));
-    c.baseline("fast-alloc pool", touched([] { return fast_alloc_pool<64>{many}; }));
+    c.cairn("cairn::pool, pages", touched(pool_of_pages));
+    c.cairn("cairn::pool", touched(pool_of_malloc));
+    c.baseline("fast-alloc pool", touched(fast_pool));
 }
 
 const lab::registration pool{

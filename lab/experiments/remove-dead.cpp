@@ -6,13 +6,6 @@
 // as many. Lives are drawn so that a stated part of the rows ends in each frame.
 #include <cairn/containers/table.hpp>
 
-#include <cstdint>
-#include <cstdlib>
-#include <memory>
-#include <random>
-#include <string>
-#include <vector>
-
 #include "lab/harness/experiment.hpp"
 
 namespace {
@@ -96,12 +89,7 @@ struct game {
 /// About one row in `lifetime` ends in each frame.
 template <class Rows>
 auto played(unsigned lifetime) {
-    return [lifetime] {
-        return [g = std::make_unique<game<Rows>>(lifetime)](lab::sample& s) {
-            for (std::uint64_t i = 0; i != s.repetitions(); ++i) { g->play(); }
-            s.did(s.repetitions() * row_count);
-        };
-    };
+    return lab::repeated_on(row_count, lab::made<game<Rows>>(lifetime), [](auto& g) { g.play(); });
 }
 
 const lab::registration removal{

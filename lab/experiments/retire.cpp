@@ -12,15 +12,6 @@
 #include <cairn/containers/slot_map.hpp>
 #include <cairn/containers/stable_slot_map.hpp>
 
-#include <array>
-#include <cstddef>
-#include <cstdint>
-#include <deque>
-#include <memory>
-#include <random>
-#include <utility>
-#include <vector>
-
 #include "lab/harness/experiment.hpp"
 
 namespace {
@@ -61,11 +52,11 @@ struct map_that_retires {
     void collect(std::uint64_t completed) { (void)all.collect(completed); }
 };
 
-/// Objects of their own, and what happens to those that were given up.
-template <class List>
+/// Objects of their own, and a list of those that were given up.
+template <class List, class Owner = std::unique_ptr<resource>>
 struct owners {
     using id = std::uint32_t;
-    std::vector<std::unique_ptr<resource>> all;
+    std::vector<Owner> all;
     std::vector<id> free_places;
     List limbo;
     owners() {
@@ -74,12 +65,16 @@ struct owners {
     }
     id insert(std::uint64_t* ended, std::uint64_t name) {
         if (free_places.empty()) {
-            all.push_back(std::make_unique<resource>(ended, name));
-            return static_cast<id>(all.size() - 1);
+            free_places.push_back(static_cast<id>(all.size()));
+            all.emplace_back();
         }
         const id place = free_places.back();
         free_places.pop_back();
-        all[place] = std::make_unique<resource>(ended, name);
+        if constexpr (std::is_same_v<Owner, std::shared_ptr<resource>>) {
+            all[place] = std::make_shared<resource>(ended, name);
+        } else {
+            all[place] = std::make_unique<resource>(ended, name);
+        }
         return place;
     }
     void retire(id place, std::uint64_t fence) {
@@ -90,11 +85,10 @@ struct owners {
 };
 
 /// A list for each frame that may be in flight. Fences are frames.
+template <class Owner>
 struct ring_of_lists {
-    std::array<std::vector<std::unique_ptr<resource>>, frames_in_flight + 1> lists;
-    void add(std::unique_ptr<resource> r, std::uint64_t fence) {
-        lists[fence % lists.size()].push_back(std::move(r));
-    }
+    std::array<std::vector<Owner>, frames_in_flight + 1> lists;
+    void add(Owner r, std::uint64_t fence) { lists[fence % lists.size()].push_back(std::move(r)); }
     void collect(std::uint64_t completed) { lists[completed % lists.size()].clear(); }
 };
 
@@ -133,29 +127,7 @@ struct list_looked_through {
 };
 
 /// shared_ptr: the game lets go at once, and the frames in flight hold what they use.
-struct held_by_frames {
-    using id = std::uint32_t;
-    std::vector<std::shared_ptr<resource>> all;
-    std::vector<id> free_places;
-    std::array<std::vector<std::shared_ptr<resource>>, frames_in_flight + 1> frames;
-    held_by_frames() { all.reserve(live_count + leave_count); }
-    id insert(std::uint64_t* ended, std::uint64_t name) {
-        if (free_places.empty()) {
-            all.push_back(std::make_shared<resource>(ended, name));
-            return static_cast<id>(all.size() - 1);
-        }
-        const id place = free_places.back();
-        free_places.pop_back();
-        all[place] = std::make_shared<resource>(ended, name);
-        return place;
-    }
-    void retire(id place, std::uint64_t fence) {
-        frames[fence % frames.size()].push_back(all[place]);
-        all[place].reset();
-        free_places.push_back(place);
-    }
-    void collect(std::uint64_t completed) { frames[completed % frames.size()].clear(); }
-};
+using held_by_frames = owners<ring_of_lists<std::shared_ptr<resource>>, std::shared_ptr<resource>>;
 
 // ---- the game -----------------------------------------------------------------------------------
 
@@ -202,21 +174,20 @@ struct game {
 };
 
 template <class Memory>
+struct checked_game {
+    game<Memory> now;
+    std::uint64_t history = now.history();
+    void operator()(lab::sample& s) {
+        s.repeat(leave_count, [&] {
+            now.choose();
+            s.timed([&] { now.play(); });
+        });
+        s.checksum(history);
+    }
+};
+template <class Memory>
 auto playing() {
-    return [] {
-        auto now = std::make_unique<game<Memory>>();
-        const std::uint64_t history = now->history();
-        return [history, now = std::move(now)](lab::sample& s) {
-            for (std::uint64_t r = 0; r != s.repetitions(); ++r) {
-                now->choose();
-                s.start();
-                now->play();
-                s.stop();
-            }
-            s.checksum(history);
-            s.did(s.repetitions() * leave_count);
-        };
-    };
+    return lab::made<checked_game<Memory>>();
 }
 
 /// Nothing waits: what the objects themselves cost, who come and go.
@@ -233,11 +204,11 @@ const lab::registration retire{
         e.how =
             "One object leaves and another comes, 200 times a frame; what left is destroyed three "
             "frames later. The choice of those who leave is not timed. That each object ends in "
-            "its "
-            "frame is compared over 64 frames.";
+            "its frame is compared over 64 frames.";
         lab::comparison& c = e.compare("200 of 4000 leave, three frames in flight",
                                        {.unit = "ns/object", .equal_checksums = true});
-        c.limit("ring of lists, unique_ptr", playing<owners<ring_of_lists>>());
+        c.limit("ring of lists, unique_ptr",
+                playing<owners<ring_of_lists<std::unique_ptr<resource>>>>());
         c.cairn("cairn::slot_map", playing<map_that_retires<cairn::slot_map<resource>>>());
         c.cairn("cairn::stable_slot_map",
                 playing<map_that_retires<cairn::stable_slot_map<resource>>>());

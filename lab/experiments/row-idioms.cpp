@@ -7,12 +7,6 @@
 // loop to write.
 #include <cairn/containers/table.hpp>
 
-#include <cstddef>
-#include <cstdlib>
-#include <memory>
-#include <utility>
-#include <vector>
-
 #include "lab/families/particle.hpp"
 #include "lab/harness/experiment.hpp"
 
@@ -109,33 +103,32 @@ constexpr auto sixteen = [](auto&& r) {
 };
 
 /// work(rows), again and again, in a function of its own.
-template <class Rows, class Work>
-auto repeated(std::shared_ptr<Rows> rows, Work work) {
-    return [rows, work](lab::sample& s) {
-        for (std::uint64_t i = 0; i != s.repetitions(); ++i) {
-            work(*rows);
-            lab::keep(rows.get());
-        }
-        s.did(s.repetitions() * rows->size());
-    };
+template <class Make, class Work>
+auto repeated(std::size_t rows, Make make, Work work) {
+    return lab::repeated_on(rows, make, [work](auto& all) {
+        work(*all);
+        lab::keep(all.get());
+    });
 }
 template <class Row, class Layout, class Work>
 auto over(Work work, std::size_t rows = count) {
-    return [=] {
+    const auto make = [=] {
         auto t = std::make_shared<cairn::table<Row, Layout>>();
         if (!t->resize(rows)) { std::abort(); }
-        return repeated(std::move(t), work);
+        return t;
     };
+    return repeated(rows, make, work);
 }
 /// The body over a vector of structs: what a program without tables has.
 template <class Row, class Body>
 auto by_hand(Body body) {
-    return [=] {
-        return repeated(std::make_shared<std::vector<Row>>(count), [=](std::vector<Row>& rows) {
+    return repeated(
+        count, [] { return std::make_shared<std::vector<Row>>(count); },
+        [=](std::vector<Row>& rows) {
             for (Row& r : rows) { body(r); }
         });
-    };
 }
+
 template <class Body>
 auto range_for(Body body) {
     return [=](auto& t) {

@@ -33,17 +33,9 @@
 #include <cairn/containers/table.hpp>
 #include <cairn/movable/relocatable_heap.hpp>
 
-#include <algorithm>
-#include <cstdint>
-#include <memory>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include <fmt/format.h>
 
 #include "lab/families/touched_lines.hpp"
-#include "lab/harness/clock.hpp"
 #include "lab/harness/experiment.hpp"
 
 namespace {
@@ -233,12 +225,10 @@ const lab::registration scale{
         e.quick_seconds = 20;
         e.how =
             "Each row does its work among 10^3 to 10^6 objects (10^7 with --full), seven rounds at "
-            "each size, of "
-            "which the least counts. Its limit touches the cache lines that the work must touch, "
-            "in "
-            "as much memory, at random places too, each when the line has come that says where it "
-            "is, and does nothing else; what the row takes beyond that among a thousand objects is "
-            "added at every size.";
+            "each size, of which the least counts. Its limit touches the cache lines that the work "
+            "must touch, in as much memory, at random places too, each when the line has come that "
+            "says where it is, and does nothing else; what the row takes beyond that among a "
+            "thousand objects is added at every size.";
         const int last = e.options().full ? 7 : 6;
         lab::comparison& c = e.compare(
             "beyond the curve of its limit, at most",

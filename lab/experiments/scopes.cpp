@@ -13,14 +13,7 @@
 #include <cairn/alloc/scratch.hpp>
 #include <cairn/alloc/virtual_arena.hpp>
 
-#include <array>
-#include <cstddef>
-#include <cstdint>
-#include <cstdlib>
-#include <memory>
 #include <memory_resource>
-#include <utility>
-#include <vector>
 
 #include "lab/harness/experiment.hpp"
 
@@ -148,24 +141,31 @@ struct by_vector {
     }
 };
 
+/// What is given back when a call ends.
+struct malloc_of_call {
+    word* blocks[2];
+    unsigned count = 0;
+    ~malloc_of_call() {
+        while (count != 0) { std::free(blocks[--count]); }
+    }
+    void* allocate(std::size_t size, cairn::alignment) {
+        void* const p = std::malloc(size);
+        blocks[count++] = static_cast<word*>(p);
+        return p;
+    }
+};
+struct malloc_of_results {
+    void* allocate(std::size_t size, cairn::alignment) { return std::malloc(size); }
+};
 struct by_malloc {
     [[gnu::noinline]] static words f(unsigned depth, word seed) {
-        auto* const a = static_cast<word*>(std::malloc(first_count(depth) * sizeof(word)));
-        use(a, first_count(depth), seed);
-        auto* const b = static_cast<word*>(std::malloc(second_count(depth) * sizeof(word)));
-        use(b, second_count(depth), seed + depth);
-        word sum = sum_of(a, first_count(depth)) + sum_of(b, second_count(depth));
-        if (depth != 0) {
-            const words below = f(depth - 1, seed + 1);
-            sum ^= sum_of(below.first, below.count);
-            std::free(const_cast<word*>(below.first));
-        }
-        const std::size_t count = result_count(sum);
-        auto* const r = static_cast<word*>(std::malloc(count * sizeof(word)));
-        use(r, count, sum);
-        std::free(b);
-        std::free(a);
-        return {r, count};
+        malloc_of_call mine;
+        malloc_of_results out;
+        words below{};
+        const words r =
+            call(mine, out, depth, seed, [&](unsigned d, word s) { return below = f(d, s); });
+        std::free(const_cast<word*>(below.first));
+        return r;
     }
     word operator()(word seed) {
         const words r = f(call_depth, seed);
@@ -201,14 +201,7 @@ struct by_pmr {
 
 template <class Program>
 auto nested_calls() {
-    return [] {
-        return [p = std::make_unique<Program>()](lab::sample& s) {
-            word sum = 0;
-            for (std::uint64_t r = 0; r != s.repetitions(); ++r) { sum = (*p)(17); }
-            s.checksum(sum);
-            s.did(s.repetitions() * (call_depth + 1));
-        };
-    };
+    return lab::repeated_on(call_depth + 1, lab::made<Program>(), [](Program& p) { return p(17); });
 }
 
 // ---- scopes -------------------------------------------------------------------------------------
@@ -222,16 +215,21 @@ struct cairn_scopes {
     auto enter() { return cairn::arena_scope<Arena>{arena}; }
 };
 
+/// Ends once.
+struct ends_once {
+    ends_once() = default;
+    ends_once(const ends_once&) = delete;
+    ends_once& operator=(const ends_once&) = delete;
+};
+
 /// A marker and a rewind, written where they are needed.
 template <class Arena>
 struct cairn_marks {
     Arena arena{std::size_t{1} << 16};
-    struct scope {
+    struct scope : ends_once {
         Arena& a;
         decltype(a.mark()) start = a.mark();
         explicit scope(Arena& in) : a{in} {}
-        scope(const scope&) = delete;
-        scope& operator=(const scope&) = delete;
         ~scope() { a.rewind(start); }
         void* allocate(std::size_t size) { return a.allocate(size); }
     };
@@ -242,12 +240,10 @@ struct cairn_marks {
 struct saved_pointer {
     std::vector<std::byte> memory = std::vector<std::byte>(std::size_t{1} << 16);
     std::byte* next = memory.data();
-    struct scope {
+    struct scope : ends_once {
         saved_pointer& m;
         std::byte* const start = m.next;
         explicit scope(saved_pointer& in) : m{in} {}
-        scope(const scope&) = delete;
-        scope& operator=(const scope&) = delete;
         ~scope() { m.next = start; }
         void* allocate(std::size_t size) {
             if (size > static_cast<std::size_t>(m.memory.data() + m.memory.size() - m.next)) {
@@ -267,11 +263,8 @@ struct freed_one_by_one {
         link* next;
         void* unused;  // the block behind it is a multiple of 16, as malloc's
     };
-    struct scope {
+    struct scope : ends_once {
         link* blocks = nullptr;
-        scope() = default;
-        scope(const scope&) = delete;
-        scope& operator=(const scope&) = delete;
         ~scope() {
             while (blocks != nullptr) { std::free(std::exchange(blocks, blocks->next)); }
         }
@@ -309,17 +302,10 @@ word fill(Scope& scope, std::size_t count, word seed) {
 
 template <class Memory>
 auto one_after_the_other() {
-    return [] {
-        return [m = std::make_unique<Memory>()](lab::sample& s) {
-            word sum = 0;
-            for (std::uint64_t r = 0; r != s.repetitions(); ++r) {
-                auto scope = m->enter();
-                sum = fill(scope, 8, 3);
-            }
-            s.checksum(sum);
-            s.did(s.repetitions());
-        };
-    };
+    return lab::repeated_on(1, lab::made<Memory>(), [](Memory& m) {
+        auto scope = m.enter();
+        return fill(scope, 8, 3);
+    });
 }
 
 constexpr unsigned scope_depth = 32;
@@ -333,27 +319,17 @@ template <class Memory>
 
 template <class Memory>
 auto inside_each_other() {
-    return [] {
-        return [m = std::make_unique<Memory>()](lab::sample& s) {
-            word sum = 0;
-            for (std::uint64_t r = 0; r != s.repetitions(); ++r) {
-                sum = nest(*m, scope_depth - 1);
-            }
-            s.checksum(sum);
-            s.did(s.repetitions() * scope_depth);
-        };
-    };
+    return lab::repeated_on(scope_depth, lab::made<Memory>(),
+                            [](Memory& m) { return nest(m, scope_depth - 1); });
 }
 
 // ---- scopes with destructors --------------------------------------------------------------------
 
-struct counted {
+struct counted : ends_once {
     word* ended;
     word name;
     std::array<word, 6> rest{};
     counted(word* count, word n) : ended{count}, name{n} {}
-    counted(const counted&) = delete;
-    counted& operator=(const counted&) = delete;
     ~counted() { *ended = *ended * 31 + name; }  // in order: newest first
 };
 
@@ -368,11 +344,9 @@ struct made_in_scopes {
 };
 
 struct owned_by_vector {
-    struct scope {
+    struct scope : ends_once {
         std::vector<std::unique_ptr<counted>> owners;
         scope() { owners.reserve(4); }
-        scope(const scope&) = delete;
-        scope& operator=(const scope&) = delete;
         ~scope() {
             while (!owners.empty()) { owners.pop_back(); }  // newest first, as the others
         }
@@ -385,7 +359,7 @@ struct owned_by_vector {
 
 /// The floor: four objects on the stack, whose destructors the compiler calls.
 struct on_the_stack {
-    struct scope {
+    struct scope : ends_once {
         union slot {
             counted object;
             slot() {}
@@ -393,9 +367,6 @@ struct on_the_stack {
         };
         std::array<slot, 4> slots;
         unsigned count = 0;
-        scope() = default;
-        scope(const scope&) = delete;
-        scope& operator=(const scope&) = delete;
         ~scope() {
             while (count != 0) { slots[--count].object.~counted(); }
         }
@@ -415,17 +386,11 @@ template <class Memory>
 
 template <class Memory>
 auto with_destructors() {
-    return [] {
-        return [m = std::make_unique<Memory>()](lab::sample& s) {
-            word ended = 0;
-            for (std::uint64_t r = 0; r != s.repetitions(); ++r) {
-                ended = 0;
-                nest_objects(*m, scope_depth - 1, &ended);
-            }
-            s.checksum(ended);
-            s.did(s.repetitions() * scope_depth);
-        };
-    };
+    return lab::repeated_on(scope_depth, lab::made<Memory>(), [](Memory& m) {
+        word ended = 0;
+        nest_objects(m, scope_depth - 1, &ended);
+        return ended;
+    });
 }
 
 // ---- the experiment -----------------------------------------------------------------------------
@@ -437,8 +402,7 @@ const lab::registration scopes{
         e.how =
             "Both ends of every block are written. In the nested calls a result of unknown size is "
             "left in the caller's memory; alloca cannot do that, its result lies in a buffer of "
-            "the "
-            "largest size.";
+            "the largest size.";
         lab::comparison& calls = e.compare("temporaries of 17 nested calls",
                                            {.unit = "ns/call", .equal_checksums = true});
         calls.limit("alloca", nested_calls<by_alloca>());

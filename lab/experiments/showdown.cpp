@@ -13,12 +13,6 @@
 //
 // A packed array has no stable names: the driver hands it positions that are valid at that moment, for
 // nothing. `picked in the loop` takes them as a user must, as a random number modulo the size.
-#include <algorithm>
-#include <array>
-#include <cstdint>
-#include <string>
-#include <type_traits>
-#include <vector>
 
 #include "lab/families/particle_scene.hpp"
 #include "lab/families/particle_stores.hpp"
@@ -34,107 +28,93 @@ using lab::scene, lab::set, lab::replaced;
 constexpr std::size_t churned_frames = 1000;
 
 template <class Store>
-auto allocate_and_free(set which) {
-    return [which] {
-        lab::keep_freed_memory();
-        return [which](lab::sample& s) {
-            for (std::uint64_t r = 0; r != s.repetitions(); ++r) {
-                // Behind a pointer that escapes, as a store of a program is: in a local variable
-                // gcc kept the counters of the stores without functions elsewhere in registers.
-                auto now = std::make_unique<scene<Store>>(which);
-                lab::keep(now.get());
-                s.start();
-                now->fill();
-                s.stop();
-                now->choose_survivors();
-                s.start();
-                now->free_most();
-                s.stop();
-            }
-            s.did(s.repetitions() * (which.allocated + which.freed));
-        };
-    };
-}
+struct allocate_and_free {
+    set which;
+    explicit allocate_and_free(set w) : which{w} { lab::keep_freed_memory(); }
+    void operator()(lab::sample& s) {
+        s.repeat(which.allocated + which.freed, [&] {
+            // Behind a pointer that escapes, as a store of a program is: in a local variable
+            // gcc kept the counters of the stores without functions elsewhere in registers.
+            auto now = std::make_unique<scene<Store>>(which);
+            lab::keep(now.get());
+            s.timed([&] { now->fill(); });
+            now->choose_survivors();
+            s.timed([&] { now->free_most(); });
+        });
+    }
+};
 
 /// The article's phase: a store is made in pages that are touched for the first time, and that counts.
 template <class Store>
-auto first_touch(set which) {
-    return [which] {
-        lab::return_freed_memory();
-        return [which](lab::sample& s) {
-            for (std::uint64_t r = 0; r != s.repetitions(); ++r) {
-                s.start();
-                auto now = std::make_unique<scene<Store>>(which);
-                lab::keep(now.get());
-                now->fill();
-                s.stop();
-                now->choose_survivors();
-                s.start();
-                now->free_most();
-                s.stop();
-            }
-            s.did(s.repetitions() * (which.allocated + which.freed));
-        };
-    };
-}
+struct first_touch {
+    set which;
+    explicit first_touch(set w) : which{w} { lab::return_freed_memory(); }
+    void operator()(lab::sample& s) {
+        s.repeat(which.allocated + which.freed, [&] {
+            s.start();
+            auto now = std::make_unique<scene<Store>>(which);
+            lab::keep(now.get());
+            now->fill();
+            s.stop();
+            now->choose_survivors();
+            s.timed([&] { now->free_most(); });
+        });
+    }
+};
 
 /// What a store holds of the system's memory, an object.
 template <class Store>
-auto bytes_an_object(std::size_t count) {
-    return [count] {
-        return [count](lab::sample& s) {
-            const lab::resident_since_here taken;
-            Store store{count};
-            for (unsigned i = 0; i != count; ++i) { (void)store.insert(i); }
-            lab::keep(&store);
-            s.value(static_cast<double>(taken.bytes()) / static_cast<double>(count));
-        };
-    };
-}
+struct bytes_an_object {
+    std::size_t count;
+    void operator()(lab::sample& s) {
+        const lab::resident_since_here taken;
+        Store store{count};
+        for (unsigned i = 0; i != count; ++i) { (void)store.insert(i); }
+        lab::keep(&store);
+        s.value(static_cast<double>(taken.bytes()) / static_cast<double>(count));
+    }
+};
+
+/// After most of a set was freed.
+template <class Store>
+struct survivors : scene<Store> {
+    explicit survivors(set which) : scene<Store>{which} {
+        this->fill();
+        this->choose_survivors();
+        this->free_most();
+    }
+};
 
 template <class Store>
-auto churn(set which) {
-    return [which] {
-        auto now = std::make_unique<scene<Store>>(which);
-        now->fill();
-        now->choose_survivors();
-        now->free_most();
-        return [now = std::move(now)](lab::sample& s) {
-            for (std::uint64_t r = 0; r != s.repetitions(); ++r) {
-                now->choose_victims();
-                s.start();
-                now->replace_victims();
-                s.stop();
-                now->remember_new();
-            }
-            s.did(s.repetitions() * replaced);
-        };
-    };
-}
+struct churn : survivors<Store> {
+    using survivors<Store>::survivors;
+    void operator()(lab::sample& s) {
+        s.repeat(replaced, [&] {
+            this->choose_victims();
+            s.timed([&] { this->replace_victims(); });
+            this->remember_new();
+        });
+    }
+};
 
 /// A packed array whose victim is chosen when it is erased: random number modulo size.
 template <class Store>
-auto churn_picked(set which) {
-    return [which] {
-        auto now = std::make_unique<scene<Store>>(which);
-        now->fill();
-        now->choose_survivors();
-        now->free_most();
-        return [now = std::move(now),
-                numbers = std::array<std::uint32_t, replaced>{}](lab::sample& s) mutable {
-            for (std::uint64_t r = 0; r != s.repetitions(); ++r) {
-                for (std::uint32_t& n : numbers) { n = static_cast<std::uint32_t>(now->random()); }
-                s.start();
+struct churn_picked : survivors<Store> {
+    std::array<std::uint32_t, replaced> numbers{};
+    using survivors<Store>::survivors;
+    void operator()(lab::sample& s) {
+        auto& store = this->store;
+        s.repeat(replaced, [&] {
+            for (std::uint32_t& n : numbers) { n = static_cast<std::uint32_t>(this->random()); }
+            s.timed([&] {
                 for (const std::uint32_t n : numbers) {
-                    now->store.erase(n % static_cast<std::uint32_t>(now->store.size()));
+                    store.erase(n % static_cast<std::uint32_t>(store.size()));
                 }
-                for (unsigned i = 0; i < replaced; ++i) { now->victims[i] = now->store.insert(i); }
-                s.stop();
-            }
-            s.did(s.repetitions() * replaced);
-        };
-    };
-}
+                for (unsigned i = 0; i < replaced; ++i) { this->victims[i] = store.insert(i); }
+            });
+        });
+    }
+};
 
 /// The naive pool with a mark below which no slot is free. It fills the same slots, without the
 /// billions of questions that 1,000 frames of set 2 would ask before anything is measured.
@@ -154,76 +134,62 @@ struct marked_naive_pool : lab::naive_pool {
 };
 
 template <class Store>
-auto iterate(set which, std::size_t frames) {
-    return [which, frames] {
-        using prepared =
-            std::conditional_t<std::is_same_v<Store, lab::naive_pool>, marked_naive_pool, Store>;
-        auto now = std::make_unique<scene<prepared>>(which);
-        now->fill();
-        now->choose_survivors();
-        now->free_most();
-        now->churn(frames);
-        return [now = std::move(now)](lab::sample& s) {
-            for (std::uint64_t r = 0; r != s.repetitions(); ++r) {
-                now->store.each([](particle& p) { p.update(); });
-                lab::clobber();
-            }
-            s.did(s.repetitions() * now->s.live());
-        };
-    };
-}
+using prepared =
+    std::conditional_t<std::is_same_v<Store, lab::naive_pool>, marked_naive_pool, Store>;
+template <class Store>
+struct iterate : survivors<prepared<Store>> {
+    iterate(set which, std::size_t frames) : survivors<prepared<Store>>{which} {
+        this->churn(frames);
+    }
+    void operator()(lab::sample& s) {
+        s.repeat(this->s.live(), [&] {
+            this->store.each([](particle& p) { p.update(); });
+            lab::clobber();
+        });
+    }
+};
 
 template <class Store>
-auto refill(set which) {
-    return [which] {
-        auto now = std::make_unique<scene<Store>>(which);
-        now->fill();
-        return [now = std::move(now)](lab::sample& s) {
-            for (std::uint64_t r = 0; r != s.repetitions(); ++r) {
-                now->empty();
-                now->live.resize(now->s.allocated);
-                s.start();
-                for (std::size_t i = 0; i < now->s.allocated; ++i) {
-                    now->live[i] = now->store.insert(static_cast<unsigned>(i));
-                }
-                s.stop();
-            }
-            s.did(s.repetitions() * now->s.allocated);
-        };
-    };
-}
+struct refill : scene<Store> {
+    explicit refill(set which) : scene<Store>{which} { this->fill(); }
+    void operator()(lab::sample& s) {
+        s.repeat(this->s.allocated, [&] {
+            this->empty();
+            this->live.resize(this->s.allocated);
+            s.timed([&] { this->fill(); });
+        });
+    }
+};
 
 /// What the article prints for one set, in ms: naive, free list, packed, slot map.
 struct published {
     double naive, free_list, packed, slot_map;
 };
 
-template <class Make>
-void add_all(lab::comparison& c, published ms, double operations, Make make,
-             bool with_naive = true) {
+/// Work<Store>, made of `args`, for every store.
+template <template <class> class Work, class... Args>
+void add_all(lab::comparison& c, published ms, double operations, bool with_naive, Args... args) {
     const std::string source = "article " + c.name.substr(0, c.name.find(' ', 4)) + ", M4 Pro";
-    const double to_ns = 1e6 / operations;
-    auto with = [&](lab::contender& who, double value) {
-        if (value != 0) { who.published(value * to_ns, c.options.unit, source); }
+    const auto add = [&]<class Store>(lab::kind kind, const char* name, double value = 0) {
+        lab::contender& who = c.add(kind, name, lab::made<Work<Store>>(args...));
+        if (value != 0) { who.published(value * 1e6 / operations, c.options.unit, source); }
     };
-    with(c.limit("packed array", make.template operator()<lab::packed_by_hand>()), ms.packed);
-    c.limit("columns by hand", make.template operator()<lab::columns_by_hand>());
-    c.limit("stable slots by hand", make.template operator()<lab::stable_by_hand>());
-    if (with_naive) {
-        with(c.baseline("naive pool", make.template operator()<lab::naive_pool>()), ms.naive);
-    }
-    c.baseline("external free list", make.template operator()<lab::external_free_list>());
-    with(c.baseline("intrusive free list", make.template operator()<lab::intrusive_free_list>()),
-         ms.free_list);
-    with(c.baseline("article slot map", make.template operator()<lab::article_slot_map>()),
-         ms.slot_map);
-    c.cairn("cairn::packed_array", make.template operator()<lab::cairn_packed_array>());
-    c.cairn("cairn::slot_map", make.template operator()<lab::cairn_slot_map>());
-    c.cairn("cairn::stable_slot_map", make.template operator()<lab::cairn_stable_slot_map>());
-    c.cairn("cairn::slot_table", make.template operator()<lab::cairn_slot_table>());
-    lab::peer_stores<lab::particle>(
-        [&]<class Store>(const char* name) { c.peer(name, make.template operator()<Store>()); });
-    c.peer("vector of unique_ptr", make.template operator()<lab::vector_of_pointers>());
+    using enum lab::kind;
+    add.template operator()<lab::packed_by_hand>(limit, "packed array", ms.packed);
+    add.template operator()<lab::columns_by_hand>(limit, "columns by hand");
+    add.template operator()<lab::stable_by_hand>(limit, "stable slots by hand");
+    if (with_naive) { add.template operator()<lab::naive_pool>(baseline, "naive pool", ms.naive); }
+    add.template operator()<lab::external_free_list>(baseline, "external free list");
+    add.template operator()<lab::intrusive_free_list>(baseline, "intrusive free list",
+                                                      ms.free_list);
+    add.template operator()<lab::article_slot_map>(baseline, "article slot map", ms.slot_map);
+    add.template operator()<lab::cairn_packed_array>(cairn, "cairn::packed_array");
+    add.template operator()<lab::cairn_slot_map>(cairn, "cairn::slot_map");
+    add.template operator()<lab::cairn_stable_slot_map>(cairn, "cairn::stable_slot_map");
+    add.template operator()<lab::cairn_slot_table>(cairn, "cairn::slot_table");
+    lab::offers<lab::kinds::stores<lab::particle>>(
+        [&]<class Store>(const char* name) { add.template operator()<Store>(peer, name); });
+    add.template operator()<lab::vector_of_pointers>(peer, "vector of unique_ptr");
 }
 
 /// Quotients hold on another machine where figures do not: everything over the article's free list.
@@ -241,21 +207,21 @@ void add_set(lab::experiment& e, const std::string& name, set which, published a
         e.compare(name + " alloc and free", {.unit = "ns/call", .weight = small ? 1.0 : 2.0});
     lab::comparison& touched = e.compare(name + " alloc and free, first touch",
                                          {.unit = "ns/call", .weight = small ? 0.5 : 1.0});
-    add_all(
-        touched, alloc_ms, static_cast<double>(which.allocated + which.freed),
-        [&]<class Store>() { return first_touch<Store>(which); }, small || e.options().full);
-    add_all(
-        freed, {}, 1, [&]<class Store>() { return allocate_and_free<Store>(which); },
-        small || e.options().full);  // the naive pool needs seconds for one run of set 3
+    // The naive pool needs seconds for one run of set 3.
+    const bool with_naive = small || e.options().full;
+    add_all<first_touch>(touched, alloc_ms, static_cast<double>(which.allocated + which.freed),
+                         with_naive, which);
+    add_all<allocate_and_free>(freed, {}, 1, with_naive, which);
     lab::comparison& churned = e.compare(name + " churn", {.unit = "ns/pair"});
-    add_all(churned, churn_ms, 500.0 * 1000.0, [&]<class Store>() { return churn<Store>(which); });
+    add_all<churn>(churned, churn_ms, 500.0 * 1000.0, true, which);
     add_quotients(e, touched, alloc_ms);
     add_quotients(e, churned, churn_ms);
-    churned.limit("packed array, picked in the loop", churn_picked<lab::packed_by_hand>(which));
+    churned.limit("packed array, picked in the loop",
+                  lab::made<churn_picked<lab::packed_by_hand>>(which));
     lab::comparison& iterated =
         e.compare(name + " iterate", {.unit = "ns/particle", .many_per_cycle = true});
-    add_all(iterated, iterate_ms, passes * static_cast<double>(which.live()),
-            [&]<class Store>() { return iterate<Store>(which, churned_frames); });
+    add_all<iterate>(iterated, iterate_ms, passes * static_cast<double>(which.live()), true, which,
+                     churned_frames);
     add_quotients(e, iterated, iterate_ms);
     // Set 2: most of its particles stay. The others where counting costs nothing, or is asked for.
     if (which.freed == 500 ||
@@ -263,9 +229,9 @@ void add_set(lab::experiment& e, const std::string& name, set which, published a
         for (const lab::comparison* c : {&freed, &churned, &iterated}) { add_counts(e, *c); }
     }
     if (passes > 1000.0) { return; }  // one pass of set 4 is one pass of set 1
-    add_all(
+    add_all<iterate>(
         e.compare(name + " iterate, scattered", {.unit = "ns/particle", .many_per_cycle = true}),
-        {}, 1, [&]<class Store>() { return iterate<Store>(which, 0); });
+        {}, 1, true, which, std::size_t{0});
 }
 
 const lab::registration showdown{
@@ -284,15 +250,14 @@ const lab::registration showdown{
                 {25.13, 32.69, 0.31, 0.31});
         add_set(e, "set 4", {10000, 9500}, {12.78, 0.15, 0.26, 0.15}, {35.44, 0.43, 0.38, 1.17},
                 {273.18, 542.18, 30.79, 30.62}, 100000.0);
-        add_all(e.compare("bytes an object, 20,000 of 24 bytes",
-                          {.unit = "bytes", .measure = lab::measure::value, .one_sample = true}),
-                {}, 1, [&]<class Store>() { return bytes_an_object<Store>(20'000); });
-        add_all(
-            e.compare("refill 10000", {.unit = "ns/call"}), {}, 1,
-            [&]<class Store>() { return refill<Store>({10000, 0}); }, false);
-        add_all(
-            e.compare("a million, churn", {.unit = "ns/pair", .weight = 2.0}), {}, 1,
-            [&]<class Store>() { return churn<Store>({1'000'000, 100'000}); }, false);
+        add_all<bytes_an_object>(
+            e.compare("bytes an object, 20,000 of 24 bytes",
+                      {.unit = "bytes", .measure = lab::measure::value, .one_sample = true}),
+            {}, 1, true, std::size_t{20'000});
+        add_all<refill>(e.compare("refill 10000", {.unit = "ns/call"}), {}, 1, false,
+                        set{10000, 0});
+        add_all<churn>(e.compare("a million, churn", {.unit = "ns/pair", .weight = 2.0}), {}, 1,
+                       false, set{1'000'000, 100'000});
     }};
 
 }  // namespace

@@ -7,14 +7,8 @@
 #include <cairn/containers/packed_array.hpp>
 #include <fmt/format.h>
 
-#include <cstddef>
-#include <cstdint>
-#include <cstdlib>
-#include <memory>
-#include <string>
-#include <vector>
-
 #include "lab/families/particle.hpp"
+#include "lab/families/random_order.hpp"
 #include "lab/harness/counters.hpp"
 #include "lab/harness/experiment.hpp"
 #include "lab/harness/results.hpp"
@@ -104,25 +98,24 @@ struct member {
 };
 template <class P>
 std::vector<member> members_of() {
-    const auto of = [](const char* name, std::size_t offset, std::size_t size) {
-        return member{name, offset, size};
-    };
-    constexpr std::size_t v = sizeof(vec3);
-    return {of("age", offsetof(P, age), 4),
-            of("max_age", offsetof(P, max_age), 4),
-            of("pending_kill", offsetof(P, pending_kill), 1),
-            of("position", offsetof(P, position), v),
-            of("rotation", offsetof(P, rotation), v),
-            of("scale", offsetof(P, scale), v),
-            of("linear_velocity", offsetof(P, linear_velocity), v),
-            of("angular_velocity", offsetof(P, angular_velocity), v),
-            of("linear_force", offsetof(P, linear_force), v),
-            of("torque", offsetof(P, torque), v),
-            of("color", offsetof(P, color), 4),
-            of("texture_handle", offsetof(P, texture_handle), 4),
-            of("parent", offsetof(P, parent), 8),
-            of("user_ptr", offsetof(P, user_ptr), 8),
-            of("flags", offsetof(P, flags), 8)};
+#define MEMBER(name) \
+    member { #name, offsetof(P, name), sizeof(P::name) }
+    return {MEMBER(age),
+            MEMBER(max_age),
+            MEMBER(pending_kill),
+            MEMBER(position),
+            MEMBER(rotation),
+            MEMBER(scale),
+            MEMBER(linear_velocity),
+            MEMBER(angular_velocity),
+            MEMBER(linear_force),
+            MEMBER(torque),
+            MEMBER(color),
+            MEMBER(texture_handle),
+            MEMBER(parent),
+            MEMBER(user_ptr),
+            MEMBER(flags)};
+#undef MEMBER
 }
 
 /// Of the lines that `size` bytes at `at` lie on: the share that is something else, in percent.
@@ -167,45 +160,31 @@ void move_one(P& p) {
     p.position += p.linear_velocity * 0.016f;
 }
 
+/// From a cache line on, as lines_per_update counts: malloc's 16 bytes more shift every particle.
 template <class P>
-auto update_at_random(std::size_t count) {
-    return [=] {
-        auto all = std::make_unique<cairn::packed_array<P>>();
-        if (!all->reserve(count)) { std::abort(); }
-        for (std::size_t i = 0; i < count; ++i) { (void)all->emplace(); }
-        std::vector<std::uint32_t> order(count);
-        for (std::size_t i = 0; i < count; ++i) { order[i] = static_cast<std::uint32_t>(i); }
-        std::uint64_t x = 7;
-        for (std::size_t i = count; i > 1; --i) {
-            x = x * 6364136223846793005u + 1442695040888963407u;
-            std::swap(order[i - 1], order[(x >> 33) % i]);
-        }
-        return [=, v = std::move(all), order = std::move(order)](lab::sample& s) {
-            for (std::uint64_t r = 0; r != s.repetitions(); ++r) {
-                P* const begin = v->begin();
-                for (const std::uint32_t i : order) { move_one(begin[i]); }
-                lab::clobber();
-            }
-            s.did(s.repetitions() * count);
-        };
-    };
-}
+struct particles {
+    cairn::packed_array<P> all;
+    std::vector<std::uint32_t> order;
+    explicit particles(std::size_t count) : order{lab::shuffled(count, 7)} {
+        if (!all.reserve(count)) { std::abort(); }
+        for (std::size_t i = 0; i < count; ++i) { (void)all.emplace(); }
+    }
+};
 
 template <class P>
+auto update_at_random(std::size_t count) {
+    return lab::repeated_on(count, lab::made<particles<P>>(count), [](particles<P>& p) {
+        P* const begin = p.all.begin();
+        for (const std::uint32_t i : p.order) { move_one(begin[i]); }
+        lab::clobber();
+    });
+}
+template <class P>
 auto update(std::size_t count) {
-    return [=] {
-        // From a cache line on, as lines_per_update counts: malloc's 16 bytes more shift every particle.
-        auto all = std::make_unique<cairn::packed_array<P>>();
-        if (!all->reserve(count)) { std::abort(); }
-        for (std::size_t i = 0; i < count; ++i) { (void)all->emplace(); }
-        return [=, v = std::move(all)](lab::sample& s) {
-            for (std::uint64_t r = 0; r != s.repetitions(); ++r) {
-                for (P& p : *v) { move_one(p); }
-                lab::clobber();
-            }
-            s.did(s.repetitions() * count);
-        };
-    };
+    return lab::repeated_on(count, lab::made<particles<P>>(count), [](particles<P>& p) {
+        for (P& one : p.all) { move_one(one); }
+        lab::clobber();
+    });
 }
 
 /// The order's lines, and what they were worth.
@@ -224,15 +203,13 @@ std::string take(const lab::experiment_result& e) {
                            "lines pay where accesses are random, and columns (aos-soa) pay more.";
 }
 
-lab::case_options exact(const char* unit) {
-    return {.unit = unit, .measure = lab::measure::value, .one_sample = true};
-}
 /// A row that a function computes.
 template <class Function>
 lab::contender& add_figure(lab::comparison& c, const std::string& name, Function figure) {
-    return c.baseline(name, [figure] {
-        return [figure](lab::sample& s) { s.value(static_cast<double>(figure())); };
-    });
+    return c.baseline(
+        name, lab::repeated_on(
+                  1, [=] { return figure; },
+                  [](const auto& f, lab::sample& s) { s.value(static_cast<double>(f())); }));
 }
 
 struct tables {
@@ -267,6 +244,10 @@ const lab::registration struct_layout{
         e.quick_seconds = 3;
         e.background = true;
         e.take = take;
+        const auto exact = [](const char* unit) {
+            return lab::case_options{
+                .unit = unit, .measure = lab::measure::value, .one_sample = true};
+        };
         tables all{e.compare("bytes wasted", exact("bytes/particle")),
                    e.compare("cache lines touched", exact("lines/update")),
                    e.compare("members on two lines", exact("members")),

@@ -221,15 +221,15 @@ void add_columns(lab::experiment& e, lab::comparison& those, const std::string& 
             // From p99 on the raw tail is the machine's as much as the allocator's.
             const std::string_view name{column};
             const bool is_raw = name.starts_with("p99") && !name.ends_with("minima");
-            e.also(those, of + what + ", " + column,
-                   {.unit = "ns",
-                    .compares = !is_raw,
-                    .least_difference = least_difference_ns(),
-                    .causes = {{"What reaches the exact core is cut or merged at once: some "
-                                "200 instructions. A malloc with lists of sizes puts that "
-                                "off to a refill or a flush, which comes at other "
-                                "operations in each replay, so that minima leave it out; "
-                                "the rows of instructions do not."}}});
+            e.also(
+                those, of + what + ", " + column,
+                {.unit = "ns",
+                 .compares = !is_raw,
+                 .least_difference = least_difference_ns(),
+                 .causes = {{"What reaches the exact core is cut or merged at once: some 200 "
+                             "instructions. A malloc with lists of sizes puts that off to a refill "
+                             "or a flush, which comes at other operations in each replay, so that "
+                             "minima leave it out; the rows of instructions do not."}}});
         }
     }
     e.also(those, of + "noise floor, p99.99", {.unit = "ns", .compares = false});

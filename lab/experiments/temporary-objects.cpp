@@ -1,5 +1,6 @@
 // lab/experiments/temporary-objects.cpp - what a frame of temporary objects costs.
 #include "lab/families/arena_family.hpp"
+#include "lab/harness/experiment.hpp"
 
 namespace {
 
@@ -15,25 +16,21 @@ const lab::registration frame{
             "A frame of 1000 writes into more lines than the first cache holds; there the order in "
             "which the writes meet the arithmetic counts as much as the allocation (touching the "
             "objects without any allocator is no faster), so less than 1 ns is called no "
-            "difference. "
-            "A frame of 200 lies in the cache and shows the allocators.";
-        lab::comparison& near =
-            e.compare("200 of 8..256 b", {.unit = "ns/allocation", .weight = 0.8});
-        lab::add_arena_family(near, [](auto& a) { return a.mixed_near; });
-
-        lab::comparison& mixed =
+            "difference. A frame of 200 lies in the cache and shows the allocators.";
+        using namespace lab::arenas;
+        add_arenas(e.compare("200 of 8..256 b", {.unit = "ns/allocation", .weight = 0.8}),
+                   []<class A>() { return lab::made<mixed<A, near_allocations, false>>(); });
+        add_arenas(
             e.compare("mixed 8..256 b",
-                      {.unit = "ns/allocation", .weight = 1.2, .least_difference = write_bound_ns});
-        lab::add_arena_family(mixed, [](auto& a) { return a.mixed; });
-
-        lab::comparison& opaque =
+                      {.unit = "ns/allocation", .weight = 1.2, .least_difference = write_bound_ns}),
+            []<class A>() { return lab::made<mixed<A, frame_allocations, false>>(); });
+        add_arenas(
             e.compare("mixed 8..256 b, calls between",
-                      {.unit = "ns/allocation", .weight = 0.8, .least_difference = write_bound_ns});
-        lab::add_arena_family(opaque, [](auto& a) { return a.mixed_opaque; });
-
+                      {.unit = "ns/allocation", .weight = 0.8, .least_difference = write_bound_ns}),
+            []<class A>() { return lab::made<mixed<A, frame_allocations, true>>(); });
         lab::comparison& load =
             e.compare("changing load", {.unit = "ns/allocation", .weight = 0.8});
-        lab::add_arena_family(load, [](auto& a) { return a.changing; }, true);
+        add_arenas<true>(load, []<class A>() { return lab::made<changing<A>>(); });
         e.also(load, "changing load, upstream calls", {.unit = "calls/frame"});
     }};
 

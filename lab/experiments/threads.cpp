@@ -39,7 +39,7 @@ void add_everybody(lab::comparison& c, Add add) {
     add.template operator()<shared_by_all<mutex_pool>>(c, kind::baseline, "fast-alloc, mutex pool");
     add.template operator()<shared_by_all<pmr_synchronized>>(c, kind::peer,
                                                              "std::pmr::synchronized_pool");
-    lab::peer_thread_pools<slot_size>([&]<class P>(const char* name) {
+    lab::offers<lab::kinds::thread_pools<slot_size>>([&]<class P>(const char* name) {
         add.template operator()<shared_by_all<P>>(c, kind::peer, name);
     });
 }

@@ -9,11 +9,7 @@
 #include <cairn/alloc/virtual_arena.hpp>
 #include <cairn/std/std_allocator.hpp>
 
-#include <cstddef>
-#include <memory>
 #include <memory_resource>
-#include <optional>
-#include <vector>
 
 #include "lab/harness/experiment.hpp"
 
@@ -62,13 +58,7 @@ struct from_cairn {
     void forget() { arena.reset(); }
 };
 
-struct from_recycling {
-    using allocator = cairn::array_recycler<cairn::growing_arena>;
-    using vector = std::vector<int, cairn::std_allocator<int, allocator>>;
-    allocator arena;
-    vector make() { return vector{cairn::std_allocator<int, allocator>{arena}}; }
-    void forget() { arena.reset(); }
-};
+using from_recycling = from_cairn<cairn::array_recycler<cairn::growing_arena>>;
 
 template <class Arena>
 struct collector {  // a builder looks like a vector that is not copied
@@ -82,69 +72,56 @@ struct collector {  // a builder looks like a vector that is not copied
 
 template <class From, bool Reserve = false>
 auto one_vector() {
-    return [] {
-        return [from = std::make_unique<From>()](lab::sample& s) {
-            for (std::uint64_t r = 0; r != s.repetitions(); ++r) {
-                {
-                    auto v = from->make();
-                    if constexpr (Reserve) v.reserve(one_size);
-                    for (std::size_t i = 0; i != one_size; ++i)
-                        (void)v.push_back(static_cast<int>(i));
-                    lab::keep(&v[0]);
-                }
-                from->forget();
-            }
-            s.did(s.repetitions() * one_size);
-        };
-    };
+    return lab::repeated_on(one_size, lab::made<From>(), [](From& from) {
+        {
+            auto v = from.make();
+            if constexpr (Reserve) v.reserve(one_size);
+            for (std::size_t i = 0; i != one_size; ++i) (void)v.push_back(static_cast<int>(i));
+            lab::keep(&v[0]);
+        }
+        from.forget();
+    });
 }
 
 template <class From>
 auto many_vectors() {
-    return [] {
-        return [from = std::make_unique<From>()](lab::sample& s) {
+    return lab::repeated_on(many * each_size, lab::made<From>(), [](From& from) {
+        {
             using vector = typename From::vector;
-            for (std::uint64_t r = 0; r != s.repetitions(); ++r) {
-                {
-                    auto vectors = std::make_unique<std::optional<vector>[]>(many);
-                    for (std::size_t k = 0; k != many; ++k) {
-                        // Constructed in place: a builder cannot move.
-                        struct in_place {
-                            From& f;
-                            operator vector() const { return f.make(); }
-                        };
-                        vectors[k].emplace(in_place{*from});
-                    }
-                    for (std::size_t i = 0; i != each_size; ++i) {
-                        for (std::size_t k = 0; k != many; ++k) {
-                            (void)vectors[k]->push_back(static_cast<int>(i));
-                        }
-                    }
-                    lab::keep(vectors.get());
-                }
-                from->forget();
+            auto vectors = std::make_unique<std::optional<vector>[]>(many);
+            for (std::size_t k = 0; k != many; ++k) {
+                // Constructed in place: a builder cannot move.
+                struct in_place {
+                    From& f;
+                    operator vector() const { return f.make(); }
+                };
+                vectors[k].emplace(in_place{from});
             }
-            s.did(s.repetitions() * many * each_size);
-        };
-    };
+            for (std::size_t i = 0; i != each_size; ++i) {
+                for (std::size_t k = 0; k != many; ++k) {
+                    (void)vectors[k]->push_back(static_cast<int>(i));
+                }
+            }
+            lab::keep(vectors.get());
+        }
+        from.forget();
+    });
 }
 
 /// How many elements were moved to other memory while one vector grew.
 template <class From, bool Reserve = false>
 auto copies() {
-    return [] {
-        return [from = std::make_unique<From>()](lab::sample& s) {
-            auto v = from->make();
-            if constexpr (Reserve) v.reserve(one_size);
-            std::uint64_t moved = 0;
-            for (std::size_t i = 0; i != one_size; ++i) {
-                const int* const before = i == 0 ? nullptr : &v[0];
-                (void)v.push_back(static_cast<int>(i));
-                if (before != nullptr && before != &v[0]) moved += i;
-            }
-            s.value(static_cast<double>(moved));
-        };
-    };
+    return lab::repeated_on(1, lab::made<From>(), [](From& from, lab::sample& s) {
+        auto v = from.make();
+        if constexpr (Reserve) v.reserve(one_size);
+        std::uint64_t moved = 0;
+        for (std::size_t i = 0; i != one_size; ++i) {
+            const int* const before = i == 0 ? nullptr : &v[0];
+            (void)v.push_back(static_cast<int>(i));
+            if (before != nullptr && before != &v[0]) moved += i;
+        }
+        s.value(static_cast<double>(moved));
+    });
 }
 
 const lab::registration grow{

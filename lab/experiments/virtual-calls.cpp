@@ -9,16 +9,8 @@
 #include <cairn/containers/packed_array.hpp>
 #include <cairn/containers/polymorphic_store.hpp>
 
-#include <algorithm>
-#include <array>
-#include <functional>
-#include <memory>
-#include <random>
-#include <string>
 #include <tuple>
-#include <utility>
 #include <variant>
-#include <vector>
 
 #include "lab/harness/experiment.hpp"
 #include "lab/peers/offers.hpp"
@@ -62,7 +54,7 @@ std::vector<std::uint8_t> random_types() {
     return all;
 }
 
-/// The types of a closed store, and of an open store.
+/// A closed store of all types, without and with virtual functions, and an open store.
 template <class Numbers>
 struct stores;
 template <std::size_t... N>
@@ -73,16 +65,6 @@ struct stores<std::index_sequence<N...>> {
     using closed = cairn::polymorphic_store<no_base, direct<N>...>;
     using closed_virtual = cairn::polymorphic_store<base, derived<N>...>;
     using open = cairn::polymorphic_store<base>;
-
-    /// Objects of the random types; their handles.
-    template <class Store, template <std::size_t> class Type>
-    static std::vector<typename Store::handle_type> fill(Store& store) {
-        std::vector<typename Store::handle_type> handles;
-        for (const std::uint8_t t : random_types()) {
-            ((t == N ? void(handles.push_back(store.template emplace<Type<N>>())) : void()), ...);
-        }
-        return handles;
-    }
 };
 using all_stores = stores<std::make_index_sequence<types>>;
 
@@ -93,68 +75,80 @@ constexpr std::array<makers, types> make_all(std::index_sequence<N...>) {
 }
 constexpr auto make_of = make_all(std::make_index_sequence<types>{});
 
-template <class Work>
-auto each(Work work) {
-    return [work = std::move(work)](lab::sample& s) mutable {
-        for (std::uint64_t i = 0; i != s.repetitions(); ++i) {
-            work();
-            lab::clobber();
-        }
-        s.did(s.repetitions() * objects);
-    };
+/// work(state) goes through all objects of what `make` made.
+template <class Make, class Work>
+auto each(Make make, Work work) {
+    return lab::repeated_on(objects, make, [work](auto& state) {
+        work(state);
+        lab::clobber();
+    });
 }
 
-std::shared_ptr<std::vector<std::unique_ptr<base>>> population(bool sorted) {
-    auto all = std::make_shared<std::vector<std::unique_ptr<base>>>();
-    for (const std::uint8_t t : random_types()) all->push_back(make_of[t]());
-    std::mt19937 random{5};
-    std::shuffle(all->begin(), all->end(),
-                 random);  // addresses out of order, as after an hour of play
+using pointers = std::vector<std::unique_ptr<base>>;
+pointers population(bool sorted) {
+    pointers all;
+    for (const std::uint8_t t : random_types()) all.push_back(make_of[t]());
+    // Addresses out of order, as after an hour of play.
+    std::shuffle(all.begin(), all.end(), std::mt19937{5});
     if (sorted) {
-        std::stable_sort(all->begin(), all->end(),
+        std::stable_sort(all.begin(), all.end(),
                          [](auto& a, auto& b) { return a->type() < b->type(); });
     }
     return all;
 }
 
+/// Calls add(std::integral_constant<N>) for an object of each of the random types.
+template <class Add, std::size_t... N>
+void for_each_object(std::index_sequence<N...>, Add add) {
+    for (const std::uint8_t t : random_types()) {
+        ((t == N ? void(add(std::integral_constant<std::size_t, N>{})) : void()), ...);
+    }
+}
+constexpr auto all_types = std::make_index_sequence<types>{};
+
 template <template <class> class Array, std::size_t... N>
 auto packed(std::index_sequence<N...>) {
-    auto arrays = std::make_shared<std::tuple<Array<plain<N>>...>>();
-    for (const std::uint8_t t : random_types()) {
-        ((t == N ? void(std::get<N>(*arrays).emplace()) : void()), ...);
-    }
-    return each([arrays] {
+    using arrays = std::tuple<Array<plain<N>>...>;
+    const auto make = [] {
+        auto all = std::make_unique<arrays>();
+        for_each_object(all_types, [&](auto n) { (void)std::get<n>(*all).emplace(); });
+        return all;
+    };
+    return each(make, [](auto& all) {
         (..., [](auto& array) {
             for (auto& object : array) object.update();
             lab::keep(&*array.begin());
-        }(std::get<N>(*arrays)));
+        }(std::get<N>(*all)));
     });
 }
-
 template <class T>
 struct std_array : std::vector<T> {
     void emplace() { this->emplace_back(); }
 };
 
+template <class Store, template <std::size_t> class Type>
+struct filled {
+    Store store;
+    std::vector<typename Store::handle_type> handles;
+    filled() {
+        for_each_object(all_types,
+                        [&](auto n) { handles.push_back(store.template emplace<Type<n>>()); });
+        std::shuffle(handles.begin(), handles.end(), std::mt19937{5});
+    }
+};
 template <class Store, template <std::size_t> class Type, class Visit>
 auto stored(Visit visit) {
-    auto store = std::make_shared<Store>();
-    (void)all_stores::fill<Store, Type>(*store);
-    return each([store, visit] {
-        store->for_each(visit);
-        lab::keep(store.get());
+    return each(lab::made<filled<Store, Type>>(), [=](auto& all) {
+        all.store.for_each(visit);
+        lab::keep(&all.store);
     });
 }
-
 /// Every object by its handle, in random order.
 template <class Store, template <std::size_t> class Type>
 auto by_handle() {
-    auto store = std::make_shared<Store>();
-    auto handles = all_stores::fill<Store, Type>(*store);
-    std::shuffle(handles.begin(), handles.end(), std::mt19937{5});
-    return each([store, handles = std::move(handles)] {
-        for (const auto h : handles) {
-            if (auto* const object = store->find(h)) object->update();
+    return each(lab::made<filled<Store, Type>>(), [](auto& all) {
+        for (const auto h : all.handles) {
+            if (auto* const object = all.store.find(h)) object->update();
         }
     });
 }
@@ -162,69 +156,75 @@ auto by_handle() {
 template <std::size_t... N>
 auto variants(std::index_sequence<N...>) {
     using any = std::variant<plain<N>...>;
-    auto all = std::make_shared<std::vector<any>>();
-    for (const std::uint8_t t : random_types())
-        ((t == N ? void(all->emplace_back(plain<N>{})) : void()), ...);
-    return each([all] {
-        for (any& object : *all) std::visit([](auto& o) { o.update(); }, object);
-        lab::keep(all->data());
+    const auto make = [] {
+        std::vector<any> all;
+        for_each_object(all_types, [&](auto n) { all.emplace_back(plain<n>{}); });
+        return all;
+    };
+    return each(make, [](std::vector<any>& all) {
+        for (any& object : all) std::visit([](auto& o) { o.update(); }, object);
+        lab::keep(all.data());
     });
 }
 
-/// A peer's store of the same objects. `named`: the loop knows the types.
-template <class Store, std::size_t... N>
-std::function<void(lab::sample&)> in_peer_store(std::index_sequence<N...>, bool named) {
-    auto store = std::make_shared<Store>();
-    for (const std::uint8_t t : random_types()) {
-        ((t == N ? store->template emplace<derived<N>>() : void()), ...);
-    }
-    if (!named) {
-        return each([store] { store->each([](base& o) { o.update(); }); });
-    }
-    return each(
-        [store] { store->template each_named<derived<N>...>([](auto& o) { o.update(); }); });
+/// A peer's store of the same objects. Named: the loop knows the types.
+template <class Store, bool Named, std::size_t... N>
+auto in_peer_store(std::index_sequence<N...>) {
+    const auto make = [] {
+        auto store = std::make_unique<Store>();
+        for_each_object(all_types, [&](auto n) { store->template emplace<derived<n>>(); });
+        return store;
+    };
+    return each(make, [](auto& store) {
+        if constexpr (Named) {
+            store->template each_named<derived<N>...>([](auto& o) { o.update(); });
+        } else {
+            store->each([](base& o) { o.update(); });
+        }
+    });
 }
 
 auto by_pointers(bool sorted) {
-    return [sorted] {
-        return each([all = population(sorted)] {
-            for (auto& o : *all) o->update();
-        });
-    };
+    return each([=] { return population(sorted); },
+                [](pointers& all) {
+                    for (auto& o : all) o->update();
+                });
 }
+
+struct weak_pointers {
+    std::vector<std::shared_ptr<base>> owners;
+    std::vector<std::weak_ptr<base>> handles;
+    weak_pointers() {
+        for (auto& o : population(false)) owners.push_back(std::move(o));
+        handles.assign(owners.begin(), owners.end());
+    }
+};
 auto by_weak_pointers() {
-    auto owners = std::make_shared<std::vector<std::shared_ptr<base>>>();
-    const auto all = population(false);
-    for (auto& o : *all) owners->push_back(std::move(o));
-    std::vector<std::weak_ptr<base>> handles(owners->begin(), owners->end());
-    return each([owners, handles = std::move(handles)] {
-        for (const auto& h : handles) {
+    return each(lab::made<weak_pointers>(), [](weak_pointers& all) {
+        for (const auto& h : all.handles) {
             if (const std::shared_ptr<base> o = h.lock()) o->update();
         }
     });
 }
 
 void add_loops(lab::experiment& e) {
-    constexpr auto all_types = std::make_index_sequence<types>{};
+    constexpr auto update = [](auto& o) { o.update(); };
     lab::comparison& c =
         e.compare("100000 objects, 16 types", {.unit = "ns/object", .many_per_cycle = true});
-    c.cairn("cairn::packed_array for each type",
-            [=] { return packed<cairn::packed_array>(all_types); });
-    c.cairn("cairn::polymorphic_store, types named", [] {
-        return stored<all_stores::closed, all_stores::direct>([](auto& o) { o.update(); });
-    });
-    c.cairn("cairn::polymorphic_store, types named, virtual functions", [] {
-        return stored<all_stores::closed_virtual, derived>([](auto& o) { o.update(); });
-    });
+    c.cairn("cairn::packed_array for each type", packed<cairn::packed_array>(all_types));
+    c.cairn("cairn::polymorphic_store, types named",
+            stored<all_stores::closed, all_stores::direct>(update));
+    c.cairn("cairn::polymorphic_store, types named, virtual functions",
+            stored<all_stores::closed_virtual, derived>(update));
     c.cairn("cairn::polymorphic_store, any types, virtual calls",
-            [] { return stored<all_stores::open, derived>([](base& o) { o.update(); }); });
-    c.limit("std::vector for each type", [=] { return packed<std_array>(all_types); });
+            stored<all_stores::open, derived>([](base& o) { o.update(); }));
+    c.limit("std::vector for each type", packed<std_array>(all_types));
     c.peer("virtual, random order", by_pointers(false));
     c.peer("virtual, sorted by type", by_pointers(true));
-    c.peer("std::variant, one vector", [=] { return variants(all_types); });
-    lab::peer_polymorphic_stores<base>([&]<class Store>(const std::string& name) {
-        c.peer(name + ", types named", [=] { return in_peer_store<Store>(all_types, true); });
-        c.peer(name + ", virtual calls", [=] { return in_peer_store<Store>(all_types, false); });
+    c.peer("std::variant, one vector", variants(all_types));
+    lab::offers<lab::kinds::polymorphic_stores<base>>([&]<class Store>(const std::string& name) {
+        c.peer(name + ", types named", in_peer_store<Store, true>(all_types));
+        c.peer(name + ", virtual calls", in_peer_store<Store, false>(all_types));
     });
 }
 
@@ -239,11 +239,10 @@ const lab::registration calls{
         lab::comparison& c =
             e.compare("by handle, random order", {.unit = "ns/object", .many_per_cycle = true});
         c.cairn("cairn::polymorphic_store, types named",
-                [] { return by_handle<all_stores::closed_virtual, derived>(); });
-        c.cairn("cairn::polymorphic_store, any types",
-                [] { return by_handle<all_stores::open, derived>(); });
+                by_handle<all_stores::closed_virtual, derived>());
+        c.cairn("cairn::polymorphic_store, any types", by_handle<all_stores::open, derived>());
         c.limit("a pointer, unchecked", by_pointers(false));
-        c.peer("weak_ptr and shared_ptr", by_weak_pointers);
+        c.peer("weak_ptr and shared_ptr", by_weak_pointers());
     }};
 
 }  // namespace

@@ -12,9 +12,7 @@
 //
 // Which enemy dies in which frame depends on numbers alone, not on the order in a container: both
 // games must end with the same checksum.
-#include "lab/harness/experiment.hpp"
 
-#include <array>
 #include <cairn/alloc/builder.hpp>
 #include <cairn/alloc/frame_arena.hpp>
 #include <cairn/alloc/pool_of.hpp>
@@ -23,13 +21,10 @@
 #include <cairn/containers/string_pool.hpp>
 #include <cairn/containers/table.hpp>
 #include <cairn/core/sizes.hpp>
-#include <cstdint>
-#include <memory>
-#include <string>
-#include <string_view>
 #include <unordered_map>
 #include <unordered_set>
-#include <vector>
+
+#include "lab/harness/experiment.hpp"
 
 namespace {
 
@@ -312,14 +307,14 @@ template <class Game>
 auto plays(std::uint32_t frame_count) {
     return [frame_count] {
         return [frame_count](lab::sample& s) {
-            const auto game = std::make_unique<Game>();
-            for (std::uint32_t f = 0; f != 100; ++f) (void)game->frame(f);  // until sparks go out
+            Game game;
+            for (std::uint32_t f = 0; f != 100; ++f) (void)game.frame(f);  // until sparks go out
             std::uint64_t sum = 0;
-            s.start();
-            for (std::uint32_t f = 100; f != 100 + frame_count; ++f) {
-                sum = sum * 31 + game->frame(f);
-            }
-            s.stop();
+            s.timed([&] {
+                for (std::uint32_t f = 100; f != 100 + frame_count; ++f) {
+                    sum = sum * 31 + game.frame(f);
+                }
+            });
             s.did(frame_count);
             s.checksum(sum);
         };
@@ -332,8 +327,7 @@ const lab::registration whole_game{
         e.quick_seconds = 3;
         e.how =
             "Each sample builds a game, plays 100 frames that are not timed, and times the next "
-            "ones. The "
-            "games end with the same checksum.";
+            "ones. The games end with the same checksum.";
         const std::uint32_t count = e.options().full ? 600 : 200;
         lab::comparison& c = e.compare(
             "a frame", {.unit = "us/frame", .equal_checksums = true, .one_repetition = true});

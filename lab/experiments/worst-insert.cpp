@@ -10,14 +10,11 @@
 //      moved       over the system's pages: from 128 KiB on they move, and no row is copied
 //      touched     reserved, and all pages touched before the first insertion
 //      reserve()   as much from malloc up front, which the system backs page by page as it is touched
-#include <cstdint>
-#include <memory>
-#include <vector>
 
 #include <cairn/os/page_allocator.hpp>
 
+#include "lab/families/longest_operation.hpp"
 #include "lab/families/particle_stores.hpp"
-#include "lab/harness/clock.hpp"
 #include "lab/harness/experiment.hpp"
 
 namespace {
@@ -25,27 +22,11 @@ namespace {
 using lab::particle;
 
 constexpr std::size_t object_count = 1000000;
-constexpr double interrupt_us = 20;  // the longest of a million readings has one in it, or has not
-
 template <class Make>
 auto worst_insert(Make make) {
-    return [make] {
-        return [make](lab::sample& s) {
-            auto store = make();
-            std::int64_t worst = 0;
-            std::int64_t total = lab::now_ns();
-            for (std::size_t i = 0; i < object_count; ++i) {
-                const std::int64_t before = lab::now_ns();
-                (void)store->emplace(static_cast<unsigned>(i));
-                const std::int64_t took = lab::now_ns() - before;
-                worst = took > worst ? took : worst;
-            }
-            total = lab::now_ns() - total;
-            lab::keep(store.get());
-            s.value(static_cast<double>(worst) / 1000);
-            s.also("all of them", static_cast<double>(total) / 1e6);
-        };
-    };
+    return lab::longest_of(object_count, make, [](auto& store, std::size_t i) {
+        (void)store->emplace(static_cast<unsigned>(i));
+    });
 }
 
 struct std_vector {
@@ -64,21 +45,12 @@ auto plain() {
     return [] { return std::make_unique<Store>(); };
 }
 template <class Store>
-auto reserved() {
-    return [] {
-        auto store = std::make_unique<Store>();
-        (void)store->reserve_address_space(object_count);
-        return store;
-    };
-}
-
-template <class Store>
 auto over_pages() {
     return [] { return std::make_unique<Store>(cairn::system_pages()); };
 }
-/// Addresses with memory behind them that comes by huge pages, or is touched beforehand.
+/// Addresses; `how`: memory behind them comes by huge pages, or is touched beforehand.
 template <class Store>
-auto reserved(cairn::page_options how) {
+auto reserved(cairn::page_options how = {}) {
     return [how] {
         auto store = std::make_unique<Store>();
         (void)store->reserve_address_space(object_count, how);
@@ -91,10 +63,7 @@ const lab::registration growth{
     "worst-insert", "How long can a single insertion take while a store grows to a million?",
     [](lab::experiment& e) {
         e.quick_seconds = 10;
-        lab::comparison& c = e.compare(
-            "worst insert",
-            {.unit = "us", .measure = lab::measure::value, .least_difference = interrupt_us});
-        e.also(c, "all of them", {.unit = "ms"});
+        lab::comparison& c = lab::compare_longest(e, "worst insert");
         c.peer("std::vector, copying", worst_insert(plain<std_vector>()));
         c.peer("std::vector, reserve()", worst_insert(reserved_vector));
         c.cairn("packed_array, copying", worst_insert(plain<cairn::packed_array<particle>>()));

@@ -1,34 +1,23 @@
 // lab/families/arena_family.hpp - what every arena-like thing is asked to do in `linear` and
 // `temporary-objects`.
 //
-// An adapter makes one arena look alike; offering it puts it into all cases:
-//
 //      struct my_arena {
 //          explicit my_arena(std::span<std::byte> region);   // warm: every byte may be used freely
 //          void* allocate(std::size_t size) { ... }          // aligned to 8 at least
 //          void reset() { ... }
-//          std::uint64_t upstream_calls() const;             // optional: blocks asked for until
-//          now
-//      };
-//      const bool offered = lab::offer_arena<my_arena>("my::arena", lab::kind::peer);
+//          std::uint64_t upstream_calls() const;             // optional: blocks asked for until now
+//          static constexpr bool has_fixed_region = true;    // optional: it cannot grow, and is not
+//      };                                                    // asked for a load that changes
 //
-// The loops are instantiated in the adapter's own file, so that what inlines for a user inlines
-// here.
+// The loops are templates of the arena, so that what inlines for a user inlines here.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <new>
-#include <random>
-#include <span>
-#include <string>
-#include <utility>
-#include <vector>
-
+#include "lab/families/arena_contenders.hpp"
 #include "lab/harness/experiment.hpp"
+#include "lab/peers/offers.hpp"
 #include "lab/system/system.hpp"
 
-namespace lab {
+namespace lab::arenas {
 
 /// Address space that costs memory only where it is touched.
 class region {
@@ -42,7 +31,6 @@ private:
     page_range pages_;
 };
 
-inline constexpr std::size_t frame_allocations = 1000;
 /// So many of the mixed sizes lie in every processor's first cache: 26 KB.
 inline constexpr std::size_t near_allocations = 200;
 
@@ -64,7 +52,7 @@ inline constexpr std::size_t near_allocations = 200;
     return loads;
 }
 
-namespace arena_work {
+// ---- work ---------------------------------------------------------------------------------------
 
 /// Allocates, writes the first bytes; the arena may keep its cursor in a register meanwhile.
 template <class A>
@@ -143,60 +131,41 @@ struct changing {
     }
 };
 
-}  // namespace arena_work
+// ---- who ----------------------------------------------------------------------------------------
 
-/// One arena, ready for every case.
-struct arena_entry {
-    std::string name;
-    lab::kind kind;
-    std::string note;
-    bool every_malloc;   ///< once per malloc library
-    bool only_changing;  ///< a variant that differs only in the cases with a changing load
-    bool fixed_region;   ///< cannot grow: the cases with a changing load leave it out
-    body_factory fixed_8, fixed_256, fixed_8k, fixed_1m, mixed_near, mixed, mixed_opaque, changing;
-};
-
-[[nodiscard]] inline std::vector<arena_entry>& arena_family() {
-    static std::vector<arena_entry> all;
-    return all;
-}
-
-struct arena_options {
-    std::string note = {};
-    bool every_malloc = false;
-    bool fixed_region = false;
-    bool only_changing = false;
-};
-
-template <class A>
-bool offer_arena(std::string name, lab::kind k, arena_options o = {}) {
-    const auto factory = []<class W>(std::in_place_type_t<W>) {
-        return make_body_factory([] { return W{}; });
-    };
-    arena_family().push_back(
-        {std::move(name), k, std::move(o.note), o.every_malloc, o.only_changing, o.fixed_region,
-         factory(std::in_place_type<arena_work::fixed<A, 8>>),
-         factory(std::in_place_type<arena_work::fixed<A, 256>>),
-         factory(std::in_place_type<arena_work::fixed<A, 8192>>),
-         factory(std::in_place_type<arena_work::fixed<A, (1 << 20)>>),
-         factory(std::in_place_type<arena_work::mixed<A, near_allocations, false>>),
-         factory(std::in_place_type<arena_work::mixed<A, frame_allocations, false>>),
-         factory(std::in_place_type<arena_work::mixed<A, frame_allocations, true>>),
-         factory(std::in_place_type<arena_work::changing<A>>)});
-    return true;
-}
-
-/// Puts every arena of the family into a case.
-template <class Select>
-void add_arena_family(comparison& c, Select select, bool changing = false) {
-    for (const arena_entry& a : arena_family()) {
-        if (changing ? a.fixed_region : a.only_changing) continue;
-        if (a.every_malloc) {
-            c.add_mallocs(select(a));
-        } else {
-            c.add_factory(a.kind, a.name, select(a)).note(a.note);
+/// Puts everybody into a case: make<A>() is a factory. `Changes`: its load does.
+template <bool Changes = false, class Make>
+void add_arenas(comparison& c, Make make) {
+    const auto add = [&]<class A>(kind k, const char* name) {
+        if constexpr (!Changes || !requires { A::has_fixed_region; }) {
+            c.add(k, name, make.template operator()<A>());
         }
+    };
+    using cairn::reset_policy;
+    add.template operator()<plain>(kind::cairn, "cairn::arena");
+    add.template operator()<growing<reset_policy::coalesce>>(kind::cairn, "cairn::growing_arena");
+    add.template operator()<growing_as_constructed>(kind::cairn,
+                                                    "cairn::growing_arena as constructed");
+    add.template operator()<frames_as_constructed>(kind::cairn,
+                                                   "cairn::frame_arena as constructed");
+    if constexpr (Changes) {
+        add.template operator()<growing<reset_policy::keep_all>>(kind::cairn,
+                                                                 "cairn::growing_arena, keep_all");
+        add.template operator()<growing<reset_policy::adaptive>>(kind::cairn,
+                                                                 "cairn::growing_arena, adaptive");
     }
+    add.template operator()<reserved>(kind::cairn, "cairn::virtual_arena");
+    add.template operator()<one_end<true>>(kind::cairn, "cairn::double_ended_arena, low");
+    add.template operator()<one_end<false>>(kind::cairn, "cairn::double_ended_arena, high");
+    add.template operator()<through_pmr>(kind::cairn, "cairn::arena through std::pmr");
+    add.template operator()<touch_only>(kind::limit, "no allocator, touches only");
+    add.template operator()<bump_up>(kind::limit, "bump up");
+    add.template operator()<bump_rounded>(kind::limit, "bump up, sizes rounded");
+    add.template operator()<bump_down>(kind::limit, "bump down");
+    add.template operator()<bump_coloured>(kind::limit, "bump up, coloured");
+    c.mallocs(make.template operator()<malloc_and_free>());
+    offers<kinds::arenas>(
+        [&]<class A>(const char* name) { add.template operator()<A>(kind::peer, name); });
 }
 
-}  // namespace lab
+}  // namespace lab::arenas

@@ -11,11 +11,8 @@
 // threads is not in that state.
 #pragma once
 
-#include <algorithm>
 #include <atomic>
-#include <functional>
 #include <thread>
-#include <vector>
 
 #include "lab/harness/experiment.hpp"
 #include "lab/harness/processor.hpp"

@@ -4,14 +4,9 @@
 //                  ^ a multiple of 64     ^ a multiple of 64: offsets that the compiler knows
 #pragma once
 
-#include <array>
-#include <cstddef>
-#include <cstdlib>
-#include <memory>
-#include <new>
 #include <tuple>
-#include <utility>
 
+#include "lab/harness/experiment.hpp"
 #include "lab/system/aligned_memory.hpp"
 
 namespace lab {
@@ -46,10 +41,7 @@ public:
         std::size_t index_;
     };
 
-    flat_array() : block_{static_cast<std::byte*>(aligned_memory(64, offsets[member_count]))} {
-        if (block_ == nullptr) { std::abort(); }
-        make_all(std::make_index_sequence<member_count>{});
-    }
+    flat_array() { make_all(std::make_index_sequence<member_count>{}); }
     [[nodiscard]] accessor operator[](std::size_t row) noexcept { return {block_.get(), row}; }
 
 private:
@@ -63,10 +55,7 @@ private:
             ::new (block_.get() + offsets[M] + i * sizeof(member<M>)) member<M>{};
         }
     }
-    struct release {
-        void operator()(std::byte* p) const { free_aligned(p); }
-    };
-    std::unique_ptr<std::byte, release> block_;
+    aligned_block block_{64, offsets[member_count]};
 };
 
 }  // namespace lab

@@ -2,13 +2,8 @@
 // nothing but marking, beside walks that were written for this graph.
 #pragma once
 
-#include <algorithm>
-#include <cstdint>
-#include <memory>
-#include <vector>
-
 #include "lab/families/graph_family.hpp"
-#include "lab/harness/sample.hpp"
+#include "lab/harness/experiment.hpp"
 
 namespace lab::graphs {
 

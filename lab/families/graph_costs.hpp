@@ -7,16 +7,8 @@
 //      makes        half of all objects end, at random places, and others are made in their stead
 #pragma once
 
-#include <algorithm>
-#include <memory>
-#include <numeric>
-#include <random>
-#include <utility>
-#include <vector>
-
 #include "lab/families/graph_memories.hpp"
-#include "lab/harness/optimizer.hpp"
-#include "lab/harness/sample.hpp"
+#include "lab/harness/experiment.hpp"
 
 namespace lab::graphs {
 

@@ -20,12 +20,8 @@
 //                     stay; each frame some end and others begin: all garbage is in cycles
 #pragma once
 
-#include <cstdint>
-#include <string>
-#include <vector>
-
+#include "lab/harness/experiment.hpp"
 #include "lab/harness/processor.hpp"
-#include "lab/harness/sample.hpp"
 
 namespace lab::graphs {
 

@@ -6,31 +6,17 @@
 //      least           50   50    52   50      the memory's; more may be the machine's
 #pragma once
 
-#include <algorithm>
-#include <cstdlib>
-#include <new>
-#include <numeric>
 #include <span>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "lab/families/graph_family.hpp"
 #include "lab/families/graph_memories.hpp"
 #include "lab/families/heap_family.hpp"
-#include "lab/harness/sample.hpp"
+#include "lab/harness/experiment.hpp"
+#include "lab/harness/statistics.hpp"
 #include "lab/system/process.hpp"
 #include "lab/system/system.hpp"
 
 namespace lab::graphs {
-
-/// The value that a share of `v` does not exceed.
-[[nodiscard]] inline double at_share(std::vector<float> v, double share) {
-    if (v.empty()) return 0;
-    const auto at = static_cast<std::ptrdiff_t>(share * static_cast<double>(v.size() - 1));
-    std::nth_element(v.begin(), v.begin() + at, v.end());
-    return v[static_cast<std::size_t>(at)];
-}
 
 /// What share of the frames stopped for longer: two hundred points at most.
 [[nodiscard]] inline series stops_above(std::vector<float> stops, std::string name) {

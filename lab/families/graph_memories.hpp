@@ -11,14 +11,8 @@
 #include <cairn/containers/stable_slot_map.hpp>
 #include <cairn/owners/shared_handle.hpp>
 
-#include <algorithm>
-#include <cstdlib>
-#include <memory>
-#include <new>
-#include <utility>
-#include <vector>
-
 #include "lab/families/graph_family.hpp"
+#include "lab/harness/experiment.hpp"
 
 namespace lab::graphs {
 

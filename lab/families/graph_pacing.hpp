@@ -5,11 +5,9 @@
 //      frames_until_help    how long a budget of time lasts
 #pragma once
 
-#include <algorithm>
-
 #include "lab/families/graph_family.hpp"
 #include "lab/families/graph_memories.hpp"
-#include "lab/harness/sample.hpp"
+#include "lab/harness/experiment.hpp"
 
 namespace lab::graphs {
 

@@ -2,11 +2,8 @@
 // array of numbers stay.
 #pragma once
 
-#include <cstdint>
-#include <memory>
-
 #include "lab/families/graph_family.hpp"
-#include "lab/harness/sample.hpp"
+#include "lab/harness/experiment.hpp"
 
 namespace lab::graphs {
 

@@ -8,15 +8,13 @@
 
 #include <atomic>
 #include <chrono>
-#include <cstddef>
 #include <thread>
 
 #include <cairn/collected/collected_heap.hpp>
 #include <cairn/collected/marking_worker.hpp>
 
 #include "lab/families/graph_family.hpp"
-#include "lab/harness/clock.hpp"
-#include "lab/harness/sample.hpp"
+#include "lab/harness/experiment.hpp"
 
 namespace lab::graphs {
 

@@ -4,14 +4,10 @@
 //      follows    each object names the next: how long one waits for a get
 #pragma once
 
-#include <algorithm>
 #include <cairn/movable/relocatable_heap.hpp>
-#include <memory>
-#include <random>
-#include <vector>
 
-#include "lab/harness/optimizer.hpp"
-#include "lab/harness/sample.hpp"
+#include "lab/families/random_order.hpp"
+#include "lab/harness/experiment.hpp"
 
 namespace lab::chain {
 
@@ -20,33 +16,21 @@ inline constexpr std::uint32_t asked_count = 10'000;
 /// All are asked in random order: what a get takes of the processor.
 template <class Table>
 auto asks() {
-    return [] {
-        auto all = std::make_shared<Table>();
-        return [all](lab::sample& s) {
-            std::uint64_t sum = 0;
-            for (std::uint64_t r = 0; r != s.repetitions(); ++r) {
-                for (const std::uint32_t i : all->order) sum += all->at(all->names[i])->number;
-            }
-            lab::keep(sum);
-            s.did(s.repetitions() * asked_count);
-        };
-    };
+    return repeated_on(asked_count, made<Table>(), [](Table& all) {
+        std::uint64_t sum = 0;
+        for (const std::uint32_t i : all.order) sum += all.at(all.names[i])->number;
+        keep(sum);
+    });
 }
 
 /// Each object names the next: how long one waits for a get.
 template <class Table>
 auto follows() {
-    return [] {
-        auto all = std::make_shared<Table>();
-        return [all](lab::sample& s) {
-            auto next = all->names[0];
-            for (std::uint64_t r = 0; r != s.repetitions() * asked_count; ++r) {
-                next = all->at(next)->next;
-            }
-            lab::keep(next);
-            s.did(s.repetitions() * asked_count);
-        };
-    };
+    return repeated_on(asked_count, made<Table>(), [](Table& all) {
+        auto next = all.names[0];
+        for (std::uint32_t i = 0; i != asked_count; ++i) next = all.at(next)->next;
+        keep(next);
+    });
 }
 
 template <class Name>
@@ -58,10 +42,7 @@ struct linked {
 /// Makes one cycle through all objects, in random order.
 template <class Table>
 void link_all(Table& t) {
-    std::mt19937 random{7};
-    t.order.resize(asked_count);
-    for (std::uint32_t i = 0; i != asked_count; ++i) t.order[i] = i;
-    std::shuffle(t.order.begin(), t.order.end(), random);
+    t.order = shuffled(asked_count, 7);
     for (std::uint32_t i = 0; i != asked_count; ++i) {
         *t.at(t.names[t.order[i]]) = {t.names[t.order[(i + 1) % asked_count]], i};
     }

@@ -12,17 +12,9 @@
 #include <cairn/alloc/half_fit.hpp>
 #include <cairn/alloc/heap.hpp>
 #include <cmath>
-#include <cstddef>
-#include <cstdint>
-#include <cstdlib>
-#include <cstring>
-#include <memory>
 #include <memory_resource>
-#include <random>
-#include <vector>
 
 #include "lab/harness/experiment.hpp"
-#include "lab/harness/optimizer.hpp"
 #include "lab/peers/offers.hpp"
 #include "lab/system/aligned_memory.hpp"
 #include "lab/system/system.hpp"
@@ -34,30 +26,14 @@ inline constexpr std::size_t region_size = std::size_t{64} << 20;
 // ---- contenders --------------------------------------------------------------------------------
 
 template <class Fit>
-struct cairn_heap {
-    cairn::heap<Fit> heap{region_size};
-    void* allocate(std::size_t size) { return heap.allocate(size); }
-    void deallocate(void* p, std::size_t size) { heap.deallocate(p, size); }
+struct cairn_heap : cairn::heap<Fit> {
+    cairn_heap() : cairn::heap<Fit>{region_size} {}
 };
-
-/// As a user constructs it who does not think of a size.
-struct default_heap {
-    cairn::heap<> heap;
-    void* allocate(std::size_t size) { return heap.allocate(size); }
-    void deallocate(void* p, std::size_t size) { heap.deallocate(p, size); }
-};
-
-/// Any number of threads; here it is used by one.
-struct thread_heap {
-    cairn::concurrent_heap heap;
-    void* allocate(std::size_t size) { return heap.allocate(size); }
-    void deallocate(void* p, std::size_t size) { heap.deallocate(p, size); }
-};
+using default_heap = cairn::heap<>;  ///< as a user constructs it who does not think of a size
+using thread_heap = cairn::concurrent_heap;  ///< any number of threads; here it is used by one
 /// The same for callers that do not tell the size when they free.
-struct unsized_thread_heap {
-    cairn::concurrent_heap heap;
-    void* allocate(std::size_t size) { return heap.allocate(size); }
-    void deallocate(void* p, std::size_t) { heap.deallocate(p); }
+struct unsized_thread_heap : cairn::concurrent_heap {
+    void deallocate(void* p, std::size_t) { concurrent_heap::deallocate(p); }
 };
 
 struct general_malloc {
@@ -115,8 +91,7 @@ struct size_class_lifo {
         link* next;
     };
     link* heads[256] = {};
-    std::unique_ptr<std::byte, void (*)(void*)> memory{
-        static_cast<std::byte*>(aligned_memory(64, region_size)), free_aligned};
+    aligned_block memory{64, region_size};
     std::byte* top = memory.get();
     static std::uint32_t class_of(std::size_t size) {
         return cairn::detail::size_class<4>::ceil(static_cast<std::uint32_t>((size + 15) / 16));
@@ -147,8 +122,7 @@ struct linked_list {
         std::size_t size;
         hole* next;
     };
-    std::unique_ptr<std::byte, void (*)(void*)> memory{
-        static_cast<std::byte*>(aligned_memory(64, region_size)), free_aligned};
+    aligned_block memory{64, region_size};
     hole* first = ::new (memory.get()) hole{region_size, nullptr};
 
     static std::size_t block_size(std::size_t size) { return (size + 16 + 15) / 16 * 16; }
@@ -223,7 +197,7 @@ void add_heaps(comparison& c, Make make, who w = {}) {
     c.with_malloc("mimalloc", "mimalloc heap", make(adapter_tag<mimalloc_heap>{}));
     if (w.slow_peers) {
         c.peer("std::pmr::unsynchronized_pool", make(adapter_tag<std_pmr_pool>{}));
-        peer_heaps<region_size>(
+        offers<kinds::heaps<region_size>>(
             [&]<class A>(const char* name) { c.peer(name, make(adapter_tag<A>{})); });
     }
     if (w.lists) {

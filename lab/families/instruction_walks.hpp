@@ -8,13 +8,8 @@
 //      leave   everything goes
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <random>
-#include <utility>
-#include <vector>
-
 #include "lab/families/heap_family.hpp"
+#include "lab/harness/experiment.hpp"
 
 namespace lab::heaps {
 

@@ -6,16 +6,10 @@
 //      least           31   32   31   33   35          the algorithm is slow where it must be
 #pragma once
 
-#include <algorithm>
 #include <cmath>
-#include <cstdint>
-#include <numeric>
-#include <string>
-#include <utility>
-#include <vector>
 
+#include "lab/harness/experiment.hpp"
 #include "lab/harness/processor.hpp"
-#include "lab/harness/sample.hpp"
 #include "lab/harness/statistics.hpp"
 
 namespace lab {

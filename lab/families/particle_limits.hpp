@@ -5,13 +5,12 @@
 // The limits of experiments/aos-soa.cpp, where the compiler may use AVX2 (has_avx2).
 #pragma once
 
-#include <cstddef>
-
 #if defined(__AVX2__)
 #    include <immintrin.h>
 #endif
 
 #include "lab/families/particle.hpp"
+#include "lab/harness/experiment.hpp"
 
 namespace lab::particles {
 

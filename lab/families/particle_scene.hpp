@@ -5,10 +5,7 @@
 //                                                                    remember_new
 #pragma once
 
-#include <cstddef>
-#include <random>
-#include <utility>
-#include <vector>
+#include "lab/harness/experiment.hpp"
 
 namespace lab {
 

@@ -22,14 +22,8 @@
 #include <cairn/containers/stable_slot_map.hpp>
 
 #include <bit>
-#include <cstddef>
-#include <cstdint>
-#include <cstdlib>
-#include <cstring>
-#include <memory>
-#include <vector>
 
-#include "lab/harness/optimizer.hpp"
+#include "lab/harness/experiment.hpp"
 #include "lab/peers/offers.hpp"
 #include "lab/system/aligned_memory.hpp"
 
@@ -246,16 +240,14 @@ struct article_slot_map {
 struct columns_by_hand {
     using handle = unsigned;
     static constexpr bool by_index = true;
-    struct release {
-        void operator()(float* p) const { free_aligned(p); }
-    };
-    std::unique_ptr<float[], release> columns[5];
+    std::vector<aligned_block> memory;
+    float* columns[5];
     std::unique_ptr<bool[]> is_active;
     std::size_t active_count = 0;
     explicit columns_by_hand(std::size_t capacity) : is_active{new bool[capacity]} {
         for (std::size_t c = 0; c < 5; ++c) {  // not all at one offset in their pages
             const std::size_t bytes = (capacity * sizeof(float) + c * 320 + 63) / 64 * 64;
-            columns[c].reset(static_cast<float*>(aligned_memory(64, bytes)));
+            columns[c] = reinterpret_cast<float*>(memory.emplace_back(64, bytes).get());
         }
     }
     [[gnu::always_inline]] handle insert(unsigned seed) {
@@ -282,8 +274,7 @@ struct columns_by_hand {
     }
     template <class F>
     void each(F) {
-        update(columns[0].get(), columns[1].get(), columns[2].get(), columns[3].get(),
-               columns[4].get(), active_count);
+        update(columns[0], columns[1], columns[2], columns[3], columns[4], active_count);
     }
     std::size_t size() const { return active_count; }
 };

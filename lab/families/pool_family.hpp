@@ -13,54 +13,45 @@
 // The loops are templates of the adapter, so that what inlines for a user inlines here.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <cstdlib>
 #include <list>
 #include <memory_resource>
 #include <mutex>
-#include <random>
-#include <vector>
 
 #include <cairn/alloc/pool.hpp>
 
-#include "lab/harness/optimizer.hpp"
+#include "lab/families/random_order.hpp"
+#include "lab/harness/experiment.hpp"
 #include "lab/peers/offers.hpp"
 
 namespace lab::slots {
+
+using lab::random_indices;
+using lab::shuffled;
 
 // ---- data that all share -----------------------------------------------------------------------
 
 inline constexpr std::size_t burst_count = 10'000;
 
-/// 0 .. count-1 in random order, the same on every machine.
-[[nodiscard]] inline std::vector<std::uint32_t> shuffled(std::size_t count) {
-    std::vector<std::uint32_t> order(count);
-    for (std::size_t i = 0; i != count; ++i) order[i] = static_cast<std::uint32_t>(i);
-    std::mt19937 random{3};
-    for (std::size_t i = count; i-- > 1;) std::swap(order[i], order[random() % (i + 1)]);
-    return order;
-}
-
-[[nodiscard]] inline std::vector<std::uint32_t> random_indices(std::size_t count,
-                                                               std::size_t bound) {
-    std::mt19937 random{4};
-    std::vector<std::uint32_t> indices(count);
-    for (auto& i : indices) i = static_cast<std::uint32_t>(random() % bound);
-    return indices;
-}
-
 // ---- limits and the seeds' own designs ---------------------------------------------------------
+
+/// `count` slots, from a cache line on.
+template <std::size_t Size>
+struct slot_block {
+    std::vector<std::byte> memory;
+    explicit slot_block(std::size_t count) : memory(count * Size + 64) {}
+    std::byte* operator[](std::size_t i) {
+        const auto begin = reinterpret_cast<std::uintptr_t>(memory.data());
+        return memory.data() + (64 - begin % 64) % 64 + i * Size;
+    }
+};
 
 /// The hand-written free list: the link lies in the free slot. (Boost.Pool and EASTL sit on it.)
 template <std::size_t Size>
 struct intrusive_list {
     void* head = nullptr;
-    std::vector<std::byte> memory;
-    explicit intrusive_list(std::size_t count) : memory(count * Size + 64) {
-        auto* first = reinterpret_cast<std::byte*>(
-            (reinterpret_cast<std::uintptr_t>(memory.data()) + 63) & ~std::uintptr_t{63});
-        for (std::size_t i = count; i-- != 0;) deallocate(first + i * Size);
+    slot_block<Size> block;
+    explicit intrusive_list(std::size_t count) : block{count} {
+        for (std::size_t i = count; i-- != 0;) deallocate(block[i]);
     }
     void* allocate() {
         void* const p = head;
@@ -77,13 +68,10 @@ struct intrusive_list {
 template <std::size_t Size>
 struct pointer_stack {
     std::vector<void*> stack;
-    std::vector<std::byte> memory;
-    void** top;
-    explicit pointer_stack(std::size_t count) : stack(count), memory(count * Size + 64) {
-        auto* first = reinterpret_cast<std::byte*>(
-            (reinterpret_cast<std::uintptr_t>(memory.data()) + 63) & ~std::uintptr_t{63});
-        top = stack.data();
-        for (std::size_t i = count; i-- != 0;) deallocate(first + i * Size);
+    slot_block<Size> block;
+    void** top = stack.data();
+    explicit pointer_stack(std::size_t count) : stack(count), block{count} {
+        for (std::size_t i = count; i-- != 0;) deallocate(block[i]);
     }
     void* allocate() { return top != stack.data() ? *--top : nullptr; }
     void deallocate(void* p) { *top++ = p; }
@@ -93,14 +81,12 @@ struct pointer_stack {
 /// remembered. Only for loops that take and free as many as there are, always in the same order.
 template <std::size_t Size>
 struct known_addresses {
-    std::vector<std::byte> memory;
+    slot_block<Size> block;
     std::vector<void*> order;
     std::size_t next = 0;
-    explicit known_addresses(std::size_t count) : memory(count * Size + 64), order(count + 8) {
-        auto* first = reinterpret_cast<std::byte*>(
-            (reinterpret_cast<std::uintptr_t>(memory.data()) + 63) & ~std::uintptr_t{63});
+    explicit known_addresses(std::size_t count) : block{count}, order(count + 8) {
         const std::vector<std::uint32_t> shuffle = shuffled(count);
-        for (std::size_t i = 0; i != count; ++i) order[i] = first + shuffle[i] * Size;
+        for (std::size_t i = 0; i != count; ++i) order[i] = block[shuffle[i]];
     }
     void* allocate() {
         __builtin_prefetch(order[next + 8], 1);

@@ -7,20 +7,17 @@
 //      relocatable_heap and a lock     holds a shared lock; the owner holds the lock while it compacts
 #pragma once
 
-#include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <cstdint>
 #include <mutex>
 #include <shared_mutex>
 #include <thread>
-#include <vector>
 
 #include <cairn/movable/concurrent_relocatable_heap.hpp>
 
 #include "lab/families/graph_family.hpp"
-#include "lab/harness/clock.hpp"
-#include "lab/harness/sample.hpp"
+#include "lab/harness/experiment.hpp"
+#include "lab/harness/statistics.hpp"
 
 namespace lab::readers {
 
@@ -113,14 +110,9 @@ struct beside_compaction {
         ends = true;
         reader.join();
         if (rows.empty()) return;
-        std::sort(rows.begin(), rows.end());
-        const auto part = [&](double share) {
-            const auto i = static_cast<std::size_t>(share * static_cast<double>(rows.size() - 1));
-            return static_cast<double>(rows[i]);
-        };
-        s.value(part(0.5) / 16);
-        s.also("read beside compaction: p99.9 of 16", part(0.999) / 1e3);
-        s.also("read beside compaction: p99.99 of 16", part(0.9999) / 1e3);
+        s.value(at_share(rows, 0.5) / 16);
+        s.also("read beside compaction: p99.9 of 16", at_share(rows, 0.999) / 1e3);
+        s.also("read beside compaction: p99.99 of 16", at_share(rows, 0.9999) / 1e3);
     }
 };
 

@@ -18,14 +18,10 @@
 //      void hold(id)       pin it                     void let_go()       unpin the oldest
 #pragma once
 
-#include <algorithm>
 #include <climits>
 #include <cmath>
-#include <cstdint>
-#include <cstring>
-#include <deque>
-#include <random>
-#include <vector>
+
+#include "lab/harness/experiment.hpp"
 
 namespace lab::soak {
 

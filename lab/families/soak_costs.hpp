@@ -4,13 +4,11 @@
 //      planning        20,000 objects throughout; what compact() takes, less the same copies made alone
 #pragma once
 
-#include <algorithm>
 #include <climits>
-#include <cstring>
-#include <vector>
 
 #include "lab/families/soak_memories.hpp"
-#include "lab/harness/sample.hpp"
+#include "lab/harness/experiment.hpp"
+#include "lab/harness/statistics.hpp"
 
 namespace lab::soak {
 
@@ -33,8 +31,8 @@ struct pauses_run {
             }
             game.remove_all();
         }
-        s.value(part(minima, 1) / 1e3);
-        s.also("soak: pause, p99.9 of minima", part(minima, 0.999) / 1e3);
+        s.value(at_share(minima, 1) / 1e3);
+        s.also("soak: pause, p99.9 of minima", at_share(minima, 0.999) / 1e3);
     }
 };
 
@@ -89,7 +87,7 @@ struct planning {
             copying += alone_ns[i];
         }
         // The median of the frames: an interrupt during one of the two is no planning.
-        s.value(part(beyond_ns, 0.5) / 1e3);
+        s.value(at_share(beyond_ns, 0.5) / 1e3);
         double sum = 0;
         for (const float ns : beyond_ns) sum += ns;
         s.also("planning, mean", sum / 1e3 / p.frames);

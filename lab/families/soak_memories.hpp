@@ -6,17 +6,11 @@
 //      curve, strip         a figure over the frames; the map of the region
 #pragma once
 
-#include <algorithm>
 #include <cairn/alloc/heap.hpp>
 #include <cairn/movable/relocatable_heap.hpp>
-#include <deque>
-#include <memory>
-#include <string>
-#include <vector>
 
 #include "lab/families/soak.hpp"
-#include "lab/harness/clock.hpp"
-#include "lab/harness/sample.hpp"
+#include "lab/harness/experiment.hpp"
 #include "lab/system/aligned_memory.hpp"
 
 namespace lab::soak {
@@ -26,8 +20,7 @@ inline double now() { return static_cast<double>(lab::now_ns()); }
 /// A region that is there: page faults are nobody's result here.
 struct resident_region {
     std::size_t size;
-    std::unique_ptr<std::byte, void (*)(void*)> memory{
-        static_cast<std::byte*>(aligned_memory(4096, size)), free_aligned};
+    aligned_block memory{4096, size};
     explicit resident_region(std::size_t n) : size{n} { std::memset(memory.get(), 0, n); }
     [[nodiscard]] cairn::byte_slice slice() const { return {memory.get(), size}; }
 };
@@ -109,14 +102,6 @@ struct good_fit_over_the_region {
     void* allocate(std::size_t size) { return heap.allocate(size); }
     void deallocate(void* p, std::size_t size) { heap.deallocate(p, size); }
 };
-
-/// The value that a share of `v` does not exceed.
-inline double part(std::vector<float> v, double share) {
-    if (v.empty()) return 0;
-    const auto at = static_cast<std::ptrdiff_t>(share * static_cast<double>(v.size() - 1));
-    std::nth_element(v.begin(), v.begin() + at, v.end());
-    return v[static_cast<std::size_t>(at)];
-}
 
 /// At most 200 points of a curve over the frames.
 struct curve {

@@ -4,10 +4,7 @@
 //                                come, one of the 64 bytes that it names
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <utility>
-#include <vector>
+#include "lab/harness/experiment.hpp"
 
 namespace lab {
 

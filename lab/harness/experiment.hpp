@@ -10,14 +10,11 @@
 // An experiment is one file lab/experiments/<name>.cpp and one line in lab/CMakeLists.txt:
 //
 //      const lab::registration temporaries{"temporary-objects", "What does ... cost?", [](lab::experiment& e) {
-//          lab::comparison& mixed = e.compare("mixed 8..256 B");
-//          mixed.cairn("cairn::arena", [] {               // the factory: set-up, not timed
-//              return [a = std::make_unique<cairn::arena>(1 << 20)](lab::sample& s) {
-//                  ...                                     // the work, s.repetitions() times
-//                  s.did(s.repetitions() * 1000);
-//              };
-//          });
-//          mixed.mallocs([] { return [](lab::sample& s) { ...malloc, free... }; });
+//          lab::comparison& pairs = e.compare("pair");
+//          pairs.cairn("cairn::pool", lab::repeated_on(1, lab::made<cairn::pool>(64), [](auto& p) {
+//              p.deallocate(p.allocate());
+//          }));
+//          pairs.mallocs(lab::repeated(1, [] { ...malloc, free... }));
 //      }};
 //
 // Each contender runs in a process of its own (lab/harness/worker.hpp), commanded sample by sample,
@@ -27,11 +24,21 @@
 // and let it depend on nothing but e.options().
 #pragma once
 
+// The standard headers that nearly every experiment uses; one that needs others includes them.
+#include <algorithm>
+#include <array>
+#include <cstddef>
 #include <cstdint>
+#include <cstdlib>
+#include <cstring>
 #include <deque>
 #include <functional>
 #include <memory>
+#include <new>
+#include <numeric>
 #include <optional>
+#include <random>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -102,6 +109,48 @@ template <class Factory>
         callable work;
     };
     return [factory]() mutable { return std::unique_ptr<body>{new holder{factory}}; };
+}
+
+// ---- factories ----------------------------------------------------------------------------------
+
+/// A Work, made of `args`: it is called with each sample.
+template <class Work, class... Args>
+[[nodiscard]] auto made(Args... args) {
+    return [=] { return Work(args...); };
+}
+
+/// work() is one repetition of `operations` operations.
+template <class Work>
+[[nodiscard]] auto repeated(std::uint64_t operations, Work work) {
+    return [=] { return [=](sample& s) mutable { s.repeat(operations, work); }; };
+}
+
+/// The same on a state that `make` made before: work(state), or work(state, sample) where only a part
+/// of the repetition is timed. What it returns is the checksum.
+template <class Make, class Work>
+[[nodiscard]] auto repeated_on(std::uint64_t operations, Make make, Work work) {
+    struct both {
+        std::invoke_result_t<const Make&> state;
+        Work work;
+        std::uint64_t operations;
+        void operator()(sample& s) {
+            const auto once = [&] {
+                if constexpr (std::is_invocable_v<Work&, decltype(state)&, sample&>) {
+                    return work(state, s);
+                } else {
+                    return work(state);
+                }
+            };
+            if constexpr (std::is_void_v<decltype(once())>) {
+                s.repeat(operations, once);
+            } else {
+                std::uint64_t sum = 0;
+                s.repeat(operations, [&] { sum = once(); });
+                s.checksum(sum);
+            }
+        }
+    };
+    return [=] { return both{make(), work, operations}; };
 }
 
 /// A figure from a seed.

@@ -4,7 +4,7 @@
 // the malloc of the C library, and its figures would stand under the other's name.
 //
 // The worker asks before it measures, the command before it offers a row, and the probe
-// lab/peers/probes/preload.cpp when the lab is configured: the same function.
+// lab/peers/preload_probe.cpp when the lab is configured: the same function.
 #pragma once
 
 #include <string>

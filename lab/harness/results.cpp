@@ -35,6 +35,17 @@ double median_of(const case_result& c, std::string_view name) {
     return first != nullptr ? first->figures.median : 0;
 }
 
+const summary* figures_of(const experiment_result& e, std::string_view case_name,
+                          std::string_view row) {
+    for (const case_result& c : e.cases) {
+        if (c.name != case_name) continue;
+        for (const contender_result& r : c.contenders) {
+            if (r.name == row && r.counts()) return &r.figures;
+        }
+    }
+    return nullptr;
+}
+
 const contender_result* best_row(const case_result& c, kind k) {
     const contender_result* found = nullptr;
     for (const contender_result& r : c.contenders) {

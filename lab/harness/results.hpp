@@ -98,6 +98,10 @@ struct experiment_result {
     std::vector<case_result> cases;
 };
 
+/// The figures of a row that counts; null where there is none of these names.
+[[nodiscard]] const summary* figures_of(const experiment_result& e, std::string_view case_name,
+                                        std::string_view row);
+
 struct run_result {
     machine_facts machine;
     std::string date;  ///< UTC, ISO 8601

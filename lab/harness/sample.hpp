@@ -48,7 +48,7 @@ public:
 
     /// Calls work() that often, each time for `operations` operations.
     template <class Work>
-    void repeat(std::uint64_t operations, Work work) {
+    void repeat(std::uint64_t operations, Work&& work) {
         for (std::uint64_t left = repetitions_; left != 0; --left) { work(); }
         did(repetitions_ * operations);
     }
@@ -85,6 +85,13 @@ public:
         if (watch_ != nullptr) watch_->ends();
     }
 
+    /// Times work() as one interval.
+    template <class Work>
+    void timed(Work&& work) {
+        start();
+        work();
+        stop();
+    }
     /// Adds an interval that was timed elsewhere: in a process of its own.
     void took(std::int64_t ns) noexcept {
         manual_ = true;

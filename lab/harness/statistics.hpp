@@ -5,6 +5,7 @@
 // distribution, only that samples are independent.
 #pragma once
 
+#include <algorithm>
 #include <span>
 #include <vector>
 
@@ -22,6 +23,16 @@ struct summary {
 };
 
 [[nodiscard]] summary summarize(std::span<const double> samples);
+
+/// The value that a share of `v` does not exceed: 0.5 its median, 1 its largest; 0 of nothing.
+template <class T>
+[[nodiscard]] double at_share(std::vector<T> v, double share) {
+    if (v.empty()) return 0;
+    const auto at =
+        v.begin() + static_cast<std::ptrdiff_t>(share * static_cast<double>(v.size() - 1));
+    std::nth_element(v.begin(), at, v.end());
+    return static_cast<double>(*at);
+}
 
 enum class verdict { faster, slower, no_difference };
 

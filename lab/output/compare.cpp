@@ -173,8 +173,8 @@ int compare_runs(const std::string& old_path, const std::string& new_path, bool 
     const changes c = changes_between(before, after);
     text = markdown ? "## cairn lab: what changed\n\n" : "";
     text += fmt::format(
-        "{} rows in both runs: {} better, {} worse, {} within the noise; {} of {} "
-        "verdicts changed.\n",
+        "{} rows in both runs: {} better, {} worse, {} within the noise; {} of {} verdicts "
+        "changed.\n",
         c.compared, c.better.size(), c.worse.size(), c.compared - c.better.size() - c.worse.size(),
         c.verdicts.size(), c.judged);
     for (const auto& [what, then] : before.facts) {

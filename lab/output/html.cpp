@@ -21,10 +21,10 @@ std::string as_html(const run_result& run) {
         }
     }
     return fmt::format(
-        "<!doctype html>\n<html lang=en><meta charset=utf-8>\n"
-        "<meta name=viewport content='width=device-width, initial-scale=1'>\n"
-        "<title>cairn lab</title>\n<style>:root{{color-scheme:light dark}}pre{{overflow-x:auto}}"
-        "</style>\n<h1>cairn lab</h1>\n<pre>\n{}</pre>\n</html>\n",
+        "<!doctype html>\n<html lang=en><meta charset=utf-8>\n<meta name=viewport "
+        "content='width=device-width, initial-scale=1'>\n<title>cairn "
+        "lab</title>\n<style>:root{{color-scheme:light "
+        "dark}}pre{{overflow-x:auto}}</style>\n<h1>cairn lab</h1>\n<pre>\n{}</pre>\n</html>\n",
         text);
 }
 

@@ -124,8 +124,8 @@ std::string favourites_of(const json& run, const std::string& file) {
     if (all.size() > 8) s += '\n';
     if (!file.empty()) {
         s += fmt::format(
-            "  every case: cairn lab --show {0} --against {1}; all tables: cairn lab "
-            "--show {0} --tables\n",
+            "  every case: cairn lab --show {0} --against {1}; all tables: cairn lab --show {0} "
+            "--tables\n",
             file, all.front().first);
     }
     return s;

@@ -88,8 +88,8 @@ std::string sureness_of(const run_result& run) {
         }
     }
     return fmt::format(
-        "How sure that is: {} rows measured{}, a fixed loop varied by {} %{}; "
-        "a difference counts from {} % on, if every set of processes shows it.",
+        "How sure that is: {} rows measured{}, a fixed loop varied by {} %{}; a difference counts "
+        "from {} % on, if every set of processes shows it.",
         rows, broken != 0 ? fmt::format(", {} could not be", broken) : "",
         figure(median_noise(run) * 100),
         run.machine.virtual_machine ? " on this virtual machine" : "",
@@ -105,8 +105,8 @@ std::vector<std::string> verdict_of(const run_result& run) {
         s.emplace_back("Nothing was measured in which cairn and a peer stand side by side.");
     } else {
         s.push_back(
-            fmt::format("cairn's best is better than every peer in {} of {} cases, no "
-                        "different in {} and worse in {}.",
+            fmt::format("cairn's best is better than every peer in {} of {} cases, no different in "
+                        "{} and worse in {}.",
                         t.better, t.all(), t.level, t.worse));
     }
     for (const choice& c : choosing(run)) {  // the two needs that most programs have come first
@@ -155,8 +155,7 @@ std::string take_of(const experiment_result& e) {
                            with_unit(peer->figures.median, c.options.unit));
     };
     std::string s = fmt::format(
-        "Of {} case{}, cairn is better than every peer in {}, no different "
-        "in {}, worse in {}.",
+        "Of {} case{}, cairn is better than every peer in {}, no different in {}, worse in {}.",
         all, all == 1 ? "" : "s", better, level, worse);
     if (best != nullptr)
         s += fmt::format(" Furthest ahead in {} ({} x).", pair(*best), figure(most));
@@ -186,8 +185,8 @@ std::string figures_as_markdown(const experiment_result& e) {
     if (e.cases.empty()) return {};
     std::string s =
         "\n<details><summary>figures</summary>\n\n| case | contender | kind | median | 95 % "
-        "interval | unit | to limit | to best peer | published |\n"
-        "|---|---|---|---:|---|---|---:|---:|---:|\n";
+        "interval | unit | to limit | to best peer | published "
+        "|\n|---|---|---|---:|---|---|---:|---:|---:|\n";
     for (const case_result& c : e.cases) {
         for (const contender_result& r : c.contenders) {
             if (!r.counts()) {
@@ -219,8 +218,7 @@ std::string as_markdown(const run_result& run) {
     if (!table.empty()) {
         s += "\nMean (geometric) and worst: the best peer's cost over cairn's, case by case; no "
              "difference is 1.\n\n| you need | cairn's | cases | costs | mean, worst | by these "
-             "figures "
-             "|\n|---|---|---:|---:|---|---|\n";
+             "figures |\n|---|---|---:|---:|---|---|\n";
         for (const choice& c : table) {
             s += fmt::format("| {} | `{}` | {} | {} | {} | {} |\n", c.need, c.take, c.cases.size(),
                              range_of(c), c.cases.front().peer.empty() ? "" : mean_and_worst(c),

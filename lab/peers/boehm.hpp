@@ -4,11 +4,9 @@
 
 #include <gc.h>
 
-#include <cstddef>
-#include <cstdint>
-#include <cstdlib>
-
 #include "lab/families/graph_family.hpp"
+#include "lab/harness/experiment.hpp"
+#include "lab/peers/kinds.hpp"
 
 namespace lab::peers {
 
@@ -78,11 +76,10 @@ struct boehm {
         roots* all_;
     };
 
-    template <class Offer>
-    static void offer_graphs(Offer offer) {
-        offer.template operator()<graph<mode::stopping>>("Boehm");
-        offer.template operator()<graph<mode::incremental>>("Boehm, incremental, 50 us");
-        offer.template operator()<graph<mode::a_little>>("Boehm, a little each frame, 50 us");
+    static void offer(kinds::graphs, auto visit) {
+        visit.template operator()<graph<mode::stopping>>("Boehm");
+        visit.template operator()<graph<mode::incremental>>("Boehm, incremental, 50 us");
+        visit.template operator()<graph<mode::a_little>>("Boehm, a little each frame, 50 us");
     }
 };
 

@@ -8,12 +8,8 @@
 #include <boost/pool/pool.hpp>
 #include <boost/pool/pool_alloc.hpp>
 
-#include <cstddef>
-#include <cstdint>
-#include <cstdlib>
-#include <memory>
-#include <new>
-#include <vector>
+#include "lab/harness/experiment.hpp"
+#include "lab/peers/kinds.hpp"
 
 namespace lab::peers {
 
@@ -85,30 +81,29 @@ struct boost {
 
     // ---- what it offers to which family: see lab/peers/offers.hpp ----
 
-    template <std::size_t Size, class Offer>
-    static void offer_pools(Offer offer) {
-        offer.template operator()<pool<Size>>("boost::pool");
-        offer.template operator()<ordered_pool<Size>>("boost::pool, ordered");
+    template <std::size_t Size>
+    static void offer(kinds::pools<Size>, auto visit) {
+        visit.template operator()<pool<Size>>("boost::pool");
+        visit.template operator()<ordered_pool<Size>>("boost::pool, ordered");
     }
-    template <std::size_t Size, class Offer>
-    static void offer_thread_pools(Offer offer) {
-        offer.template operator()<lockfree_stack<Size>>("boost::lockfree::stack");
+    template <std::size_t Size>
+    static void offer(kinds::thread_pools<Size>, auto visit) {
+        visit.template operator()<lockfree_stack<Size>>("boost::lockfree::stack");
     }
-    template <std::size_t Capacity, class Offer>
-    static void offer_queues(Offer offer) {
-        offer.template operator()<lockfree_queue<Capacity>>("boost::lockfree::queue");
+    template <std::size_t Capacity>
+    static void offer(kinds::queues<Capacity>, auto visit) {
+        visit.template operator()<lockfree_queue<Capacity>>("boost::lockfree::queue");
     }
-    template <std::size_t RegionSize, class Offer>
-    static void offer_heaps(Offer offer) {
-        offer.template operator()<rbtree_best_fit<RegionSize>>("boost rbtree_best_fit");
+    template <std::size_t RegionSize>
+    static void offer(kinds::heaps<RegionSize>, auto visit) {
+        visit.template operator()<rbtree_best_fit<RegionSize>>("boost rbtree_best_fit");
     }
-    template <class T, class Offer>
-    static void offer_object_pools(Offer offer) {
-        offer.template operator()<objects<T>>("boost::object_pool, last in first out");
+    template <class T>
+    static void offer(kinds::object_pools<T>, auto visit) {
+        visit.template operator()<objects<T>>("boost::object_pool, last in first out");
     }
-    template <class Offer>
-    static void offer_node_allocators(Offer offer) {
-        offer.template operator()<node_allocator>("boost::fast_pool_allocator");
+    static void offer(kinds::node_allocators, auto visit) {
+        visit.template operator()<node_allocator>("boost::fast_pool_allocator");
     }
 };
 

@@ -1,8 +1,8 @@
 // lab/peers/entt.hpp - EnTT's registry as a store: `--peer entt=FOLDER`, a folder with entt/entt.hpp.
 #pragma once
 
-#include <cstddef>
 #include <entt/entt.hpp>
+#include "lab/peers/kinds.hpp"
 
 namespace lab::peers {
 
@@ -33,9 +33,9 @@ struct entt {
         std::size_t size() const { return count; }
     };
 
-    template <class T, class Offer>
-    static void offer_stores(Offer offer) {
-        offer.template operator()<store<T>>("EnTT registry");
+    template <class T>
+    static void offer(kinds::stores<T>, auto visit) {
+        visit.template operator()<store<T>>("EnTT registry");
     }
 };
 

@@ -1,9 +1,12 @@
-// lab/peers/foonathan.hpp - foonathan/memory: its pool of nodes. Its stack is in foonathan.cpp.
+// lab/peers/foonathan.hpp - foonathan/memory: its pool of nodes, and its stack with a first block of
+// the region's size.
 #pragma once
 
 #include <foonathan/memory/memory_pool.hpp>
+#include <foonathan/memory/memory_stack.hpp>
 
-#include <cstddef>
+#include "lab/harness/experiment.hpp"
+#include "lab/peers/kinds.hpp"
 
 namespace lab::peers {
 
@@ -18,9 +21,21 @@ struct foonathan {
         void deallocate(void* p) { slots.deallocate_node(p); }
     };
 
-    template <std::size_t Size, class Offer>
-    static void offer_pools(Offer offer) {
-        offer.template operator()<node_pool<Size>>("foonathan node_pool");
+    struct stack {
+        ::foonathan::memory::memory_stack<> s;
+        ::foonathan::memory::memory_stack<>::marker bottom;
+        explicit stack(std::span<std::byte> r) : s{r.size()}, bottom{s.top()} {}
+        stack(const stack&) = delete;
+        void* allocate(std::size_t size) { return s.allocate(size, 8); }
+        void reset() { s.unwind(bottom); }
+    };
+
+    template <std::size_t Size>
+    static void offer(kinds::pools<Size>, auto visit) {
+        visit.template operator()<node_pool<Size>>("foonathan node_pool");
+    }
+    static void offer(kinds::arenas, auto visit) {
+        visit.template operator()<stack>("foonathan::memory_stack");
     }
 };
 

@@ -4,10 +4,9 @@
 
 #include <lua.hpp>
 
-#include <cstddef>
-#include <cstdint>
-
 #include "lab/families/graph_family.hpp"
+#include "lab/harness/experiment.hpp"
+#include "lab/peers/kinds.hpp"
 
 namespace lab::peers {
 
@@ -74,10 +73,9 @@ struct lua {
         lua_State* state_;
     };
 
-    template <class Offer>
-    static void offer_graphs(Offer offer) {
-        offer.template operator()<graph<mode::incremental>>("Lua, incremental");
-        offer.template operator()<graph<mode::generational>>("Lua, generational");
+    static void offer(kinds::graphs, auto visit) {
+        visit.template operator()<graph<mode::incremental>>("Lua, incremental");
+        visit.template operator()<graph<mode::generational>>("Lua, generational");
     }
 };
 

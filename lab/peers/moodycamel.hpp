@@ -3,7 +3,7 @@
 
 #include <concurrentqueue.h>
 
-#include <cstddef>
+#include "lab/peers/kinds.hpp"
 
 namespace lab::peers {
 
@@ -15,9 +15,9 @@ struct moodycamel {
         bool pop(void*& m) { return q.try_dequeue(m); }
     };
 
-    template <std::size_t Capacity, class Offer>
-    static void offer_queues(Offer offer) {
-        offer.template operator()<queue<Capacity>>("moodycamel::ConcurrentQueue");
+    template <std::size_t Capacity>
+    static void offer(kinds::queues<Capacity>, auto visit) {
+        visit.template operator()<queue<Capacity>>("moodycamel::ConcurrentQueue");
     }
 };
 

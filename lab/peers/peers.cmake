@@ -1,6 +1,6 @@
-# Which peers of the lab are here. Found is not enough: a peer is present when a program of a few
-# lines, lab/peers/probes/<name>.cpp, compiled, linked and ran with the flags of the lab. What
-# failed is absent, with one line that says why.
+# Which peers of the lab are here. Found is not enough: a peer is present when lab/peers/probe.cpp, which
+# uses all that it offers, compiled, linked and ran with the flags of the lab. What failed is absent,
+# with one line that says why.
 #
 # Included by lab/CMakeLists.txt, and by cmake/needs for tools/bootstrap: both ask the same
 # question.
@@ -49,12 +49,12 @@ function(lab_first_error variable text)
     set(${variable} "${error}" PARENT_SCOPE)
 endfunction()
 
-# lab_probe(<why> <name> <source> [TARGET <target>] [ONLY_COMPILE | NOT_RUN] [FILES <file>...])
+# lab_probe(<why> <name> <source> [TARGET <target>] [NOT_RUN] [FILES <file>...])
 # <why>: "" when <source>, with <target>, compiled, linked and ran, otherwise one line. An answer
 # "yes" is kept until the compiler, a flag, <source>, or one of FILES changes; "no" is asked again
-# each time.
+# each time. <source> sees the name as LAB_PEER.
 function(lab_probe why name source)
-    cmake_parse_arguments(PARSE_ARGV 3 arg "ONLY_COMPILE;NOT_RUN" "TARGET" "FILES")
+    cmake_parse_arguments(PARSE_ARGV 3 arg "NOT_RUN" "TARGET" "FILES")
     set(facts "${CMAKE_CXX_COMPILER}|${CMAKE_CXX_COMPILER_VERSION}|${CMAKE_CXX_FLAGS}|${lab_flags}")
     string(APPEND facts "|${CMAKE_EXE_LINKER_FLAGS}|$ENV{CPATH}|$ENV{CPLUS_INCLUDE_PATH}|$ENV{LIBRARY_PATH}")
     foreach(file IN LISTS source arg_FILES)
@@ -74,24 +74,19 @@ function(lab_probe why name source)
 
     file(MAKE_DIRECTORY ${CAIRN_PROBES_DIR})
     set(CMAKE_TRY_COMPILE_CONFIGURATION ${CMAKE_BUILD_TYPE})
-    set(copy COPY_FILE ${program})
-    if(arg_ONLY_COMPILE)
-        set(CMAKE_TRY_COMPILE_TARGET_TYPE STATIC_LIBRARY)
-        set(copy)
-    endif()
     cmake_path(SET root NORMALIZE ${lab_peers_folder}/../..)
     try_compile(compiled SOURCES ${source} NO_CACHE
         CMAKE_FLAGS "-DINCLUDE_DIRECTORIES=${root};${root}/include"
         CXX_STANDARD 20 CXX_EXTENSIONS ON
-        COMPILE_DEFINITIONS ${lab_flags} -DCAIRN_ASSERTS=0 -Wfatal-errors
+        COMPILE_DEFINITIONS ${lab_flags} -DCAIRN_ASSERTS=0 -DLAB_PEER=${name} -Wfatal-errors
         LINK_LIBRARIES ${arg_TARGET} ${CMAKE_DL_LIBS}
-        OUTPUT_VARIABLE output ${copy})
+        OUTPUT_VARIABLE output COPY_FILE ${program})
     if(NOT compiled)
         lab_first_error(error "${output}")
         set(${why} "does not compile: ${error}" PARENT_SCOPE)
         return()
     endif()
-    if(lab_probes_run AND NOT arg_ONLY_COMPILE AND NOT arg_NOT_RUN)
+    if(lab_probes_run AND NOT arg_NOT_RUN)
         execute_process(COMMAND ${CMAKE_CROSSCOMPILING_EMULATOR} ${program} TIMEOUT 20
             RESULT_VARIABLE result OUTPUT_VARIABLE output ERROR_VARIABLE output)
         if(NOT result EQUAL 0)
@@ -138,11 +133,6 @@ function(lab_peer name package)
     set(library "")
     set(symbol "")
     lab_skip_unwanted(${name})
-    set(source ${lab_peers_folder}/probes/${name}.cpp)
-    set(types ${lab_peers_folder}/${name}.hpp)   # which the probe includes
-    if(NOT EXISTS ${types})
-        set(types)
-    endif()
     if(NOT arg_PREFIXES)
         set(arg_PREFIXES default)
     endif()
@@ -206,8 +196,8 @@ function(lab_peer name package)
             target_link_libraries(${candidate} INTERFACE
                 -Wl,--push-state,--as-needed ${also} -Wl,--pop-state)
         endif()
-        lab_probe(why ${name} ${source} TARGET ${candidate}
-            FILES ${types} ${files} ${files_of_${number}})
+        lab_probe(why ${name} ${lab_peers_folder}/probe.cpp TARGET ${candidate}
+            FILES ${lab_peers_folder}/${name}.hpp ${files} ${files_of_${number}})
         if(why STREQUAL "")
             set(present TRUE)
             set(detail ${place})
@@ -270,7 +260,7 @@ endfunction()
 
 # ---- the peers, in the order of the reports ------------------------------------------------------
 cmake_path(GET lab_peers_folder PARENT_PATH lab_folder)
-lab_probe(lab_preload_obstacle preload ${lab_peers_folder}/probes/preload.cpp NOT_RUN
+lab_probe(lab_preload_obstacle preload ${lab_peers_folder}/preload_probe.cpp NOT_RUN
     FILES ${lab_folder}/harness/preload.hpp)
 lab_malloc(mimalloc libmimalloc-dev mi_version libmimalloc.so.2 libmimalloc.so.3)
 lab_malloc(jemalloc libjemalloc-dev mallctl libjemalloc.so.2)

@@ -3,6 +3,7 @@
 
 #include <plf_colony.h>
 
+#include "lab/peers/kinds.hpp"
 #include "lab/peers/plf_store.hpp"
 
 namespace lab::peers {
@@ -11,9 +12,9 @@ struct plf_colony {
     template <class T>
     using store = plf_store<T, plf::colony<T>>;
 
-    template <class T, class Offer>
-    static void offer_stores(Offer offer) {
-        offer.template operator()<store<T>>("plf::colony");
+    template <class T>
+    static void offer(kinds::stores<T>, auto visit) {
+        visit.template operator()<store<T>>("plf::colony");
     }
 };
 

@@ -3,6 +3,7 @@
 
 #include <plf_hive.h>
 
+#include "lab/peers/kinds.hpp"
 #include "lab/peers/plf_store.hpp"
 
 namespace lab::peers {
@@ -11,9 +12,9 @@ struct plf_hive {
     template <class T>
     using store = plf_store<T, plf::hive<T>>;
 
-    template <class T, class Offer>
-    static void offer_stores(Offer offer) {
-        offer.template operator()<store<T>>("plf::hive");
+    template <class T>
+    static void offer(kinds::stores<T>, auto visit) {
+        visit.template operator()<store<T>>("plf::hive");
     }
 };
 

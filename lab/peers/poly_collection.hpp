@@ -4,6 +4,7 @@
 
 #include <boost/poly_collection/algorithm.hpp>
 #include <boost/poly_collection/base_collection.hpp>
+#include "lab/peers/kinds.hpp"
 
 namespace lab::peers {
 
@@ -25,9 +26,9 @@ struct poly_collection {
         }
     };
 
-    template <class Base, class Offer>
-    static void offer_polymorphic_stores(Offer offer) {
-        offer.template operator()<polymorphic_store<Base>>("boost::base_collection");
+    template <class Base>
+    static void offer(kinds::polymorphic_stores<Base>, auto visit) {
+        visit.template operator()<polymorphic_store<Base>>("boost::base_collection");
     }
 };
 

@@ -3,7 +3,8 @@
 
 #include <snmalloc/snmalloc.h>
 
-#include <cstddef>
+#include "lab/harness/experiment.hpp"
+#include "lab/peers/kinds.hpp"
 
 namespace lab::peers {
 
@@ -19,17 +20,17 @@ struct snmalloc {
         void deallocate(void* p, std::size_t size) { ::snmalloc::dealloc(p, size); }
     };
 
-    template <std::size_t Size, class Offer>
-    static void offer_pools(Offer offer) {
-        offer.template operator()<slots<Size>>("snmalloc");
+    template <std::size_t Size>
+    static void offer(kinds::pools<Size>, auto visit) {
+        visit.template operator()<slots<Size>>("snmalloc");
     }
-    template <std::size_t Size, class Offer>
-    static void offer_thread_pools(Offer offer) {
-        offer.template operator()<slots<Size>>("snmalloc");
+    template <std::size_t Size>
+    static void offer(kinds::thread_pools<Size>, auto visit) {
+        visit.template operator()<slots<Size>>("snmalloc");
     }
-    template <std::size_t, class Offer>
-    static void offer_heaps(Offer offer) {
-        offer.template operator()<heap>("snmalloc");
+    template <std::size_t Size>
+    static void offer(kinds::heaps<Size>, auto visit) {
+        visit.template operator()<heap>("snmalloc");
     }
 };
 

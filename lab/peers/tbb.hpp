@@ -3,7 +3,7 @@
 
 #include <tbb/scalable_allocator.h>
 
-#include <cstddef>
+#include "lab/peers/kinds.hpp"
 
 namespace lab::peers {
 
@@ -15,17 +15,16 @@ struct tbb {
         void deallocate(void* p) { ::scalable_free(p); }
     };
 
-    template <std::size_t Size, class Offer>
-    static void offer_pools(Offer offer) {
-        offer.template operator()<scalable<Size>>("tbb scalable_malloc");
+    template <std::size_t Size>
+    static void offer(kinds::pools<Size>, auto visit) {
+        visit.template operator()<scalable<Size>>("tbb scalable_malloc");
     }
-    template <std::size_t Size, class Offer>
-    static void offer_thread_pools(Offer offer) {
-        offer.template operator()<scalable<Size>>("tbb scalable_malloc");
+    template <std::size_t Size>
+    static void offer(kinds::thread_pools<Size>, auto visit) {
+        visit.template operator()<scalable<Size>>("tbb scalable_malloc");
     }
-    template <class Offer>
-    static void offer_node_allocators(Offer offer) {
-        offer.template operator()<::tbb::scalable_allocator>("tbb::scalable_allocator");
+    static void offer(kinds::node_allocators, auto visit) {
+        visit.template operator()<::tbb::scalable_allocator>("tbb::scalable_allocator");
     }
 };
 

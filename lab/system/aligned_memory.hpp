@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdlib>
+#include <memory>
 
 #if defined(_WIN32)
 #    include <malloc.h>
@@ -25,5 +26,18 @@ inline void free_aligned(void* p) noexcept {
     std::free(p);
 #endif
 }
+
+/// Memory that ends with this object.
+class aligned_block {
+public:
+    aligned_block(std::size_t alignment, std::size_t size)
+        : memory_{static_cast<std::byte*>(aligned_memory(alignment, size)), free_aligned} {
+        if (memory_ == nullptr) { std::abort(); }
+    }
+    [[nodiscard]] std::byte* get() const noexcept { return memory_.get(); }
+
+private:
+    std::unique_ptr<std::byte, void (*)(void*)> memory_;
+};
 
 }  // namespace lab

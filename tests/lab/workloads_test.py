@@ -34,12 +34,12 @@ pinned = {
         for (std::size_t i = 0; i != count; ++i) particles.push_back(particle());""",
     "linear": """
         constexpr std::size_t frame = 1000;
-        who.published(table_6_1.linear / 1000, "cycles/allocation",
-        add_case(e, "8 b", 8, 0, {12629, 73824}, [](auto& a) { return a.fixed_8; });
-        add_case(e, "256 b", 256, write_bound_ns, {9395, 189199},
-        add_case(e, "8 kb", 8192, write_bound_ns, {9374, 3354756},
-        add_case(e, "1 mb", std::size_t{1} << 20, write_bound_ns,
-        in lab/families/arena_family.hpp: inline constexpr std::size_t frame_allocations = 1000;
+        add_case<8>(e, "8 b", 0, {12629, 73824});
+        add_case<256>(e, "256 b", write_bound_ns, {9395, 189199});
+        add_case<8192>(e, "8 kb", write_bound_ns, {9374, 3354756});
+        add_case<(1 << 20)>(e, "1 mb", write_bound_ns, {9966, 4927997});
+        published(table_6_1.linear / 1000, "cycles/allocation",
+        in lab/families/arena_contenders.hpp: inline constexpr std::size_t frame_allocations = 1000;
         in lab/families/arena_family.hpp: for (std::uint64_t i = 0; i != frame_allocations; ++i) {
         in lab/families/arena_family.hpp: allocate_and_touch(arena, Size, i);""",
     "pool": """
@@ -59,9 +59,9 @@ pinned = {
         constexpr std::size_t object_count = 10000;""",
     "showdown": """
         constexpr std::size_t churned_frames = 1000;
-        [&]<class Store>() { return first_touch<Store>(which); }, small || e.options().full);
-        [&]<class Store>() { return iterate<Store>(which, churned_frames); });
-        add_all(churned, churn_ms, 500.0 * 1000.0, [&]<class Store>() { return churn<Store>(which); });
+        add_all<first_touch>(touched, alloc_ms, static_cast<double>(which.allocated + which.freed),
+        add_all<iterate>(iterated, iterate_ms, passes * static_cast<double>(which.live()), true, which,
+        add_all<churn>(churned, churn_ms, 500.0 * 1000.0, true, which);
         add_set(e, "set 1", {10000, 9500}, {12.99, 0.17, 0.27, 0.15}, {35.91, 0.44, 0.39, 1.19},
         add_set(e, "set 2", {10000, 500}, {12.94, 0.13, 0.15, 0.15}, {613.37, 0.51, 0.80, 1.69},
         add_set(e, "set 3", {100000, 99500}, {1244.46, 1.41, 2.73, 1.62}, {34.84, 0.46, 0.39, 1.19},
@@ -71,11 +71,11 @@ pinned = {
         in lab/families/particle_scene.hpp: for (std::size_t f = 0; f < frames; ++f) {""",
     "fast-alloc": """
         constexpr std::size_t frame = 1000;
-        lab::keep(a->allocate(64, cairn::alignment{16}));
+        lab::keep(a.allocate(64, cairn::alignment{16}));
         for (std::size_t k = 0; k != frame; ++k) {
-        lab::keep(a->allocate(64, cairn::alignment{8}));
+        lab::keep(a.allocate(64, cairn::alignment{8}));
         void** const blocks = new void*[frame];
-        return [p = std::make_shared<cairn::pool>(64)](lab::sample& s) {""",
+        lab::made<cairn::pool>(std::size_t{64})""",
     "object-pool": """
         constexpr std::size_t object_count = 10000;
         for (int j = 0; j < 1000; ++j) { i = i + 1; }
@@ -86,7 +86,7 @@ pinned = {
         constexpr std::size_t article_lines = 45'000;
         .full_samples = 300,
         parser<Lists>{source, lists, t}.parse();
-        s.did(s.repetitions() * lines);""",
+        s.repeat(lines, [&] {""",
     "false-sharing": """
         constexpr std::size_t dimension = 1000;
         seen = seen + static_cast<int>(element % 2 != 0);
