@@ -87,9 +87,7 @@ struct running_job {
 
 running_job start(compile_job& job, const std::string& folder, double seconds) {
     const int errors = ::memfd_create("cairn-lab-compiler", MFD_CLOEXEC);
-    std::vector<char*> words;
-    for (std::string& word : job.words) words.push_back(word.data());
-    words.push_back(nullptr);
+    exec_words compiler{job.words};
     const pid_t pid = fork_child();
     if (pid == 0) {
         ::setpgid(0, 0);  // a compiler is several processes
@@ -101,7 +99,7 @@ running_job start(compile_job& job, const std::string& folder, double seconds) {
         ::dup2(nothing, 1);
         ::dup2(errors, 2);
         unpin();
-        ::execvp(words[0], words.data());
+        ::execvp(compiler.argv()[0], compiler.argv());
         ::_exit(127);
     }
     return {&job, pid, errors, now_ns() + static_cast<std::int64_t>(seconds * 1e9)};
@@ -196,19 +194,12 @@ running_program::running_program(int executable, const std::string& operation) {
     const bool has_pipes = ::pipe2(down, O_CLOEXEC) == 0 && ::pipe2(up, O_CLOEXEC) == 0;
     process_.questions = down[1];
     process_.answers = up[0];
-    // Everything that allocates happens before the fork.
-    std::string words[] = {"program", operation};
-    char* const argv[] = {words[0].data(), words[1].data(), nullptr};
-    std::vector<char*> environment;
-    for (char** v = environ; *v != nullptr; ++v) {
-        if (std::strncmp(*v, "LD_PRELOAD=", 11) != 0) environment.push_back(*v);
-    }
-    environment.push_back(nullptr);
+    exec_words program{{"program", operation}};
     process_.pid = has_pipes ? fork_child() : -1;
     if (process_.pid == 0) {
         ::dup2(down[0], 0);
         ::dup2(up[1], 1);
-        ::fexecve(executable, argv, environment.data());
+        ::fexecve(executable, program.argv(), program.environment());
         ::_exit(127);
     }
     for (const int other_end : {down[0], up[1]}) {

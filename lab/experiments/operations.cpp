@@ -21,6 +21,7 @@
 #include <concepts>
 #include <unordered_set>
 
+#include "lab/families/random_order.hpp"
 #include "lab/harness/experiment.hpp"
 #include "lab/peers/offers.hpp"
 
@@ -81,7 +82,7 @@ template <class C>
 struct store {
     C all;
     C other;
-    std::vector<std::uint32_t> order = std::vector<std::uint32_t>(object_count);
+    std::vector<std::uint32_t> order = lab::shuffled(object_count, 5);
     std::vector<typename decltype([] {
         if constexpr (has_handles<C>) {
             return std::type_identity<typename C::handle_type>{};
@@ -91,13 +92,8 @@ struct store {
     }())::type>
         handles;
     std::uint32_t next = 0;
-    std::mt19937 random{5};
 
-    store() {
-        handles.reserve(2 * object_count);
-        std::iota(order.begin(), order.end(), 0u);
-        std::shuffle(order.begin(), order.end(), random);
-    }
+    store() { handles.reserve(2 * object_count); }
     /// The handle of one more; a container without handles has none to give.
     auto place() {
         const object o = made(next++);
@@ -465,19 +461,20 @@ std::vector<std::string> names() {
 /// act(set, name) for each; `known`: all names are in it already.
 template <class Set, class Act>
 auto named(bool known, Act act) {
-    return [=] {
-        return [=, all = names(), set = std::make_unique<Set>()](lab::sample& s) {
-            s.repeat(object_count, [&] {
-                if (!known || set->size() == 0) { set->clear(); }
-                if (known) {
-                    for (const std::string& name : all) { act(*set, name); }
-                }
-                s.start();
-                for (const std::string& name : all) { act(*set, name); }
-                s.stop();
-            });
-        };
+    struct state {
+        std::vector<std::string> all = names();
+        Set set;
     };
+    return lab::repeated_on(object_count, lab::made<state>(), [=](state& now, lab::sample& s) {
+        if (known) {
+            for (const std::string& name : now.all) { act(now.set, name); }
+        } else {
+            now.set.clear();
+        }
+        s.timed([&] {
+            for (const std::string& name : now.all) { act(now.set, name); }
+        });
+    });
 }
 
 void add_names(lab::experiment& e) {
@@ -494,27 +491,22 @@ void add_names(lab::experiment& e) {
     known.peer("std::unordered_set<std::string>", named<set>(true, emplace));
 }
 
-/// make_and_trim(): all objects are built, and all memory goes back.
-template <class F>
-auto built_and_trimmed(F make_and_trim) {
-    return [=] { return [=](lab::sample& s) { s.repeat(object_count, make_and_trim); }; };
-}
 void add_object_pools(lab::experiment& e) {
     lab::comparison& c = e.compare("object pools: prewarm and trim", {.unit = "ns/object"});
-    c.cairn("cairn::object_pool", built_and_trimmed([] {
+    c.cairn("cairn::object_pool", lab::repeated(object_count, [] {
                 cairn::object_pool<object> pool;
                 (void)pool.reserve(object_count);
                 (void)pool.prewarm(object_count);
                 lab::keep(&pool);
                 (void)pool.trim(0);
             }));
-    c.cairn("cairn::concurrent_object_pool", built_and_trimmed([] {
+    c.cairn("cairn::concurrent_object_pool", lab::repeated(object_count, [] {
                 cairn::concurrent_object_pool<object> pool;
                 (void)pool.prewarm(object_count);
                 lab::keep(&pool);
                 (void)pool.trim();
             }));
-    c.peer("vector of unique_ptr", built_and_trimmed([] {
+    c.peer("vector of unique_ptr", lab::repeated(object_count, [] {
                std::vector<std::unique_ptr<object>> all;
                while (all.size() != object_count) { all.push_back(std::make_unique<object>()); }
                lab::keep(all.data());

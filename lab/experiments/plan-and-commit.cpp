@@ -6,89 +6,74 @@
 //      planning      what plan() and commit() take beyond the copies, over the bytes that moved
 //      overshoot     of a frame: bytes or microseconds beyond the budget
 //
-// In the end every range begins and ends with its name, or the row is a crash.
+// The load is that of lab/families/soak.hpp, without level changes. In the end every range begins with
+// its name, or the row is a crash.
 #include <cairn/movable/offset_heap.hpp>
 #include <cairn/movable/relocatable_heap.hpp>
 
-#include <cmath>
-
+#include "lab/families/soak_memories.hpp"
 #include "lab/harness/experiment.hpp"
 #include "lab/harness/statistics.hpp"
-#include "lab/system/aligned_memory.hpp"
 
 namespace {
+
+using namespace lab::soak;
 
 constexpr std::size_t unit = 256;  // bytes: what a GPU's memory is divided in
 constexpr std::size_t capacity = std::size_t{16} << 20;
 constexpr std::size_t byte_budget = std::size_t{128} << 10;
 constexpr std::uint32_t microsecond_budget = 50;
-constexpr std::size_t leave_count = 24;
-constexpr double live_share = 0.8;
-
-/// The same game for all: who leaves is a place in the list, sizes are 256 bytes to 64 KiB.
-struct trace {
-    std::mt19937 random{5};
-    std::size_t size() {
-        const double exponent = static_cast<double>(random() % 1024) / 1024 * 8;
-        return static_cast<std::size_t>(unit * std::exp2(exponent)) / unit * unit;
-    }
-};
-
-/// Bytes at `p` that say whose they are.
-void sign(std::byte* p, std::size_t size, std::uint32_t name) {
-    std::memcpy(p, &name, sizeof name);
-    std::memcpy(p + size - sizeof name, &name, sizeof name);
-}
-bool is_signed(const std::byte* p, std::size_t size, std::uint32_t name) {
-    return std::memcmp(p, &name, sizeof name) == 0 &&
-           std::memcmp(p + size - sizeof name, &name, sizeof name) == 0;
-}
-
-struct resident {
-    lab::aligned_block bytes{4096, capacity};
-    resident() { std::memset(bytes.get(), 0, capacity); }
-};
-
-struct frame_report {
-    std::size_t bytes = 0;   // copied
-    double planning_ns = 0;  // beyond the copies
-    double whole_ns = 0;     // with them
-    double overshoot = 0;    // beyond the budget, in bytes or microseconds
-};
 
 // ---- memories -----------------------------------------------------------------------------------
 
+/// What all have: a region, and what their frames took.
+struct of_frames {
+    resident_region region{capacity};
+    double whole_ns = 0;     // with the copies
+    double planning_ns = 0;  // beyond them
+    double bytes = 0;        // copied
+    std::vector<float> frames_ns, overshoots;
+
+    /// A frame that began at `begun`. Returns: what it took.
+    double end(std::int64_t begun, std::size_t copied) {
+        const auto ns = static_cast<double>(lab::now_ns() - begun);
+        whole_ns += ns;
+        bytes += static_cast<double>(copied);
+        frames_ns.push_back(static_cast<float>(ns));
+        overshoots.push_back(copied > byte_budget ? static_cast<float>(copied - byte_budget) : 0);
+        return ns;
+    }
+    void hold(auto) {}
+    void let_go() {}
+};
+
 /// Ranges of a memory that is not ours: the heap proposes, the caller copies and commits.
-struct planned {
+struct planned : of_frames {
     using id = cairn::offset_allocation;
-    resident memory;
     cairn::offset_heap heap{capacity};
     std::vector<cairn::offset_heap::move> moves = std::vector<cairn::offset_heap::move>(64);
-
     explicit planned(cairn::work_limit) {}
 
-    id allocate(std::size_t size) { return heap.allocate(size, unit); }
-    void deallocate(id a) { heap.deallocate(a); }
-    std::byte* at(id a) { return memory.bytes.get() + heap.offset(a); }
-    frame_report end_frame() {
-        frame_report r;
+    id allocate(std::size_t size) { return heap.allocate((size + unit - 1) / unit * unit, unit); }
+    void deallocate(id a, std::size_t) { heap.deallocate(a); }
+    std::byte* at(id a) { return region.memory.get() + heap.offset(a); }
+    double end_frame() {
+        std::size_t copied = 0;
         const std::int64_t begun = lab::now_ns();
         const std::size_t count = heap.plan(
             moves.data(), moves.size(),
             {.move_count_max = moves.size(), .size_max = byte_budget, .step_count_max = 256});
         const std::int64_t planned_at = lab::now_ns();
+        std::byte* const memory = region.memory.get();
         for (std::size_t i = 0; i != count; ++i) {
-            std::memmove(memory.bytes.get() + moves[i].to, memory.bytes.get() + moves[i].from,
-                         moves[i].size);
-            r.bytes += moves[i].size;
+            std::memmove(memory + moves[i].to, memory + moves[i].from, moves[i].size);
+            copied += moves[i].size;
         }
         const std::int64_t copied_at = lab::now_ns();
         for (std::size_t i = 0; i != count; ++i) { heap.commit(moves[i]); }
-        const std::int64_t ended = lab::now_ns();
-        r.planning_ns = static_cast<double>((planned_at - begun) + (ended - copied_at));
-        r.whole_ns = static_cast<double>(ended - begun);
-        r.overshoot = r.bytes > byte_budget ? static_cast<double>(r.bytes - byte_budget) : 0;
-        return r;
+        const double ns = end(begun, copied);
+        planning_ns += ns - static_cast<double>(copied_at - planned_at);
+        return ns;
     }
     double fragmentation() const {
         const auto s = heap.stats();
@@ -99,35 +84,29 @@ struct planned {
 };
 
 /// The heap copies for itself.
-struct moved_in_place {
+struct moved_in_place : of_frames {
     using id = cairn::relocatable_heap::handle_type;
     cairn::work_limit budget;
-    resident memory;
-    cairn::relocatable_heap heap{{memory.bytes.get(), capacity}};
+    cairn::relocatable_heap heap{region.slice()};
     explicit moved_in_place(cairn::work_limit b) : budget{b} {}
 
     id allocate(std::size_t size) { return heap.allocate(size); }
-    void deallocate(id h) { heap.deallocate(h); }
-    std::byte* at(id h) { return static_cast<std::byte*>(heap.get(h)); }
-    frame_report end_frame() {
+    void deallocate(id h, std::size_t) { heap.deallocate(h); }
+    void* at(id h) { return heap.get(h); }
+    double end_frame() {
         const std::int64_t begun = lab::now_ns();
-        const cairn::compaction_report done = heap.compact(budget);
-        frame_report r;
-        r.whole_ns = static_cast<double>(lab::now_ns() - begun);
-        r.bytes = done.bytes;
+        const double ns = end(begun, heap.compact(budget).bytes);
         if (budget.microseconds != cairn::work_limit::no_end) {
-            r.overshoot = std::max(0.0, r.whole_ns / 1e3 - budget.microseconds);
-        } else {
-            r.overshoot = r.bytes > byte_budget ? static_cast<double>(r.bytes - byte_budget) : 0;
+            overshoots.back() = std::max(0.0f, static_cast<float>(ns / 1e3) - microsecond_budget);
         }
-        return r;
+        return ns;
     }
     double fragmentation() const { return heap.stats().fragmentation() * 100; }
 };
 
 /// Written by hand without a plan: a table in address order, all of it slid down, now and then. No
 /// frame of its has a budget.
-struct slid_by_hand {
+struct slid_by_hand : of_frames {
     struct range {
         std::size_t offset, size;
     };
@@ -135,7 +114,6 @@ struct slid_by_hand {
         std::uint32_t index = 0xFFFF'FFFF;
         explicit operator bool() const { return index != 0xFFFF'FFFF; }
     };
-    resident memory;
     std::vector<range> ranges;
     std::vector<std::uint32_t> order, free_indices;  // order: by address
     std::size_t top = 0;
@@ -162,11 +140,11 @@ struct slid_by_hand {
         live += size;
         return {index};
     }
-    void deallocate(id a) {
+    void deallocate(id a, std::size_t) {
         live -= ranges[a.index].size;
         ranges[a.index].size = 0;  // its place in the order goes with the next slide
     }
-    std::byte* at(id a) { return memory.bytes.get() + ranges[a.index].offset; }
+    std::byte* at(id a) { return region.memory.get() + ranges[a.index].offset; }
     void slide() {
         std::size_t to = 0;
         std::size_t kept = 0;
@@ -177,7 +155,7 @@ struct slid_by_hand {
                 continue;
             }
             if (r.offset != to) {
-                std::memmove(memory.bytes.get() + to, memory.bytes.get() + r.offset, r.size);
+                std::memmove(region.memory.get() + to, region.memory.get() + r.offset, r.size);
                 moved += r.size;
             }
             r.offset = to;
@@ -187,15 +165,11 @@ struct slid_by_hand {
         order.resize(kept);
         top = to;
     }
-    frame_report end_frame() {
+    double end_frame() {
         const std::size_t before = moved;
         const std::int64_t begun = lab::now_ns();
         if (top - live > capacity / 10) { slide(); }
-        frame_report r;
-        r.whole_ns = static_cast<double>(lab::now_ns() - begun);
-        r.bytes = moved - before;
-        r.overshoot = r.bytes > byte_budget ? static_cast<double>(r.bytes - byte_budget) : 0;
-        return r;
+        return end(begun, moved - before);
     }
     double fragmentation() const {
         return 100 -
@@ -204,68 +178,6 @@ struct slid_by_hand {
 };
 
 // ---- the game -----------------------------------------------------------------------------------
-
-struct figures {
-    double whole_ns = 0;
-    double planning_ns = 0;
-    double bytes = 0;
-    double worst_overshoot = 0;
-    std::vector<float> overshoots, frames_ns;
-    double fragmentation = 0;
-    std::uint64_t failures = 0;
-    std::uint64_t requests = 0;
-};
-
-template <class Memory>
-figures play(Memory& m, unsigned frames) {
-    struct object {
-        typename Memory::id where;
-        std::size_t size;
-        std::uint32_t name;
-    };
-    trace t;
-    std::vector<object> live;
-    std::size_t live_size = 0;
-    std::uint32_t name = 0;
-    figures f;
-    const auto come = [&](std::size_t size) {
-        const auto where = m.allocate(size);
-        ++f.requests;
-        live.push_back({where, size, ++name});
-        live_size += size;  // also without bytes: the trace is the same for all
-        if (!where) {
-            ++f.failures;
-            return;
-        }
-        sign(m.at(where), size, name);
-    };
-    const auto target = static_cast<std::size_t>(live_share * capacity);
-    for (std::size_t size = t.size(); live_size + size <= target; size = t.size()) { come(size); }
-    for (unsigned frame = 0; frame != frames; ++frame) {
-        for (std::size_t i = 0; i != leave_count; ++i) {
-            std::swap(live[t.random() % live.size()], live.back());
-            if (live.back().where) { m.deallocate(live.back().where); }
-            live_size -= live.back().size;
-            live.pop_back();
-        }
-        for (std::size_t size = t.size(); live_size + size <= target; size = t.size()) {
-            come(size);
-        }
-        const frame_report r = m.end_frame();
-        f.whole_ns += r.whole_ns;
-        f.planning_ns += r.planning_ns;
-        f.bytes += static_cast<double>(r.bytes);
-        f.worst_overshoot = std::max(f.worst_overshoot, r.overshoot);
-        f.overshoots.push_back(static_cast<float>(r.overshoot));
-        f.frames_ns.push_back(static_cast<float>(r.whole_ns));
-        f.fragmentation += m.fragmentation() / frames;
-    }
-    for (const object& o : live) {
-        if (o.where && !is_signed(m.at(o.where), o.size, o.name)) { std::abort(); }
-        if (o.where) { m.deallocate(o.where); }
-    }
-    return f;
-}
 
 constexpr const char* planning_case = "plan and commit, beyond the copies";
 constexpr const char* copies_case = "the copies alone";
@@ -277,26 +189,38 @@ constexpr const char* refused = "requests refused";
 
 template <class Memory>
 auto runs(unsigned frames, cairn::work_limit budget = {}) {
-    const bool is_timed = budget.microseconds != cairn::work_limit::no_end;
-    return [=] {
-        return [=](lab::sample& s) {
-            const auto memory = std::make_unique<Memory>(budget);
-            const figures f = play(*memory, frames);
-            if (f.bytes == 0) { return; }  // it moves nothing: reported as such
-            s.value(f.whole_ns / (f.bytes / 1024));
-            if (f.planning_ns != 0) {
-                s.also(planning_case, f.planning_ns / (f.bytes / 1024));
-                s.also(copies_case, (f.whole_ns - f.planning_ns) / (f.bytes / 1024));
-            }
-            s.also("moved", f.bytes / 1024 / frames);
-            s.also(long_case, lab::at_share(f.frames_ns, 0.99) / 1e3);
-            is_timed ? s.also(over_time, lab::at_share(f.overshoots, 0.99))
-                     : s.also(over_bytes, f.worst_overshoot);
-            s.also(fragments, f.fragmentation);
-            s.also(refused,
-                   1000 * static_cast<double>(f.failures) / static_cast<double>(f.requests));
-        };
-    };
+    const auto make = [=] { return budget; };
+    return lab::repeated_on(1, make, [=](cairn::work_limit limit, lab::sample& s) {
+        const plan p{.region = capacity,
+                     .live_share = 0.8,
+                     .frames = frames,
+                     .level_frames = frames,
+                     .smallest = {unit, unit},
+                     .largest = 65536,
+                     .victims = 24,
+                     .arrivals = UINT_MAX,
+                     .with_pins = false};
+        const auto m = std::make_unique<Memory>(limit);
+        player game{*m, p};
+        double fragmentation = 0;
+        const outcome r =
+            game.play(0, [&](unsigned) { fragmentation += m->fragmentation() / frames; });
+        if (!game.is_intact()) { std::abort(); }
+        if (m->bytes == 0) { return; }  // it moves nothing: reported as such
+        s.value(m->whole_ns / (m->bytes / 1024));
+        if (m->planning_ns != 0) {
+            s.also(planning_case, m->planning_ns / (m->bytes / 1024));
+            s.also(copies_case, (m->whole_ns - m->planning_ns) / (m->bytes / 1024));
+        }
+        s.also("moved", m->bytes / 1024 / frames);
+        s.also(long_case, lab::at_share(m->frames_ns, 0.99) / 1e3);
+        limit.microseconds != cairn::work_limit::no_end
+            ? s.also(over_time, lab::at_share(m->overshoots, 0.99))
+            : s.also(over_bytes, lab::at_share(m->overshoots, 1));
+        s.also(fragments, fragmentation);
+        s.also(refused, 1000 * static_cast<double>(r.failures) / static_cast<double>(r.requests));
+        game.remove_all();
+    });
 }
 
 const lab::registration plan_and_commit{

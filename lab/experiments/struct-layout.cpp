@@ -12,6 +12,7 @@
 #include "lab/harness/counters.hpp"
 #include "lab/harness/experiment.hpp"
 #include "lab/harness/results.hpp"
+#include "lab/layout/findings.hpp"
 #include "lab/output/output.hpp"
 
 namespace {
@@ -74,22 +75,10 @@ constexpr std::size_t member_bytes = 125;  // what listing 5.2 adds up to
 /// Cache lines that the update touches per particle, averaged over an array.
 template <class P>
 double lines_per_update() {
-    constexpr std::size_t offsets[] = {offsetof(P, position), offsetof(P, linear_velocity),
-                                       offsetof(P, linear_force)};
-    std::size_t lines = 0;
-    constexpr std::size_t count = 64;
-    for (std::size_t i = 0; i < count; ++i) {
-        std::uint64_t touched[2] = {};
-        for (const std::size_t offset : offsets) {
-            for (const std::size_t byte : {offset, offset + sizeof(vec3) - 1}) {
-                const std::size_t line = (i * sizeof(P) + byte) / 64 - i * sizeof(P) / 64;
-                touched[line / 64] |= std::uint64_t{1} << line % 64;
-            }
-        }
-        lines += static_cast<std::size_t>(__builtin_popcountll(touched[0]) +
-                                          __builtin_popcountll(touched[1]));
-    }
-    return static_cast<double>(lines) / count;
+    constexpr lab::layout::piece used[] = {{offsetof(P, position), sizeof(vec3)},
+                                           {offsetof(P, linear_velocity), sizeof(vec3)},
+                                           {offsetof(P, linear_force), sizeof(vec3)}};
+    return lab::layout::usage_of(sizeof(P), used, 64).lines_in_array;
 }
 
 struct member {
@@ -139,7 +128,7 @@ template <class P>
 std::vector<member> straddling() {
     std::vector<member> found;
     for (const member& m : members_of<P>()) {
-        if (m.offset / 64 != (m.offset + m.size - 1) / 64) found.push_back(m);
+        if (lab::layout::straddles(m.offset, m.size, 64)) found.push_back(m);
     }
     return found;
 }
@@ -164,16 +153,22 @@ void move_one(P& p) {
 template <class P>
 struct particles {
     cairn::packed_array<P> all;
-    std::vector<std::uint32_t> order;
-    explicit particles(std::size_t count) : order{lab::shuffled(count, 7)} {
+    explicit particles(std::size_t count) {
         if (!all.reserve(count)) { std::abort(); }
         for (std::size_t i = 0; i < count; ++i) { (void)all.emplace(); }
     }
 };
 
 template <class P>
+struct shuffled_particles : particles<P> {
+    std::vector<std::uint32_t> order;
+    explicit shuffled_particles(std::size_t count)
+        : particles<P>{count}, order{lab::shuffled(count, 7)} {}
+};
+
+template <class P>
 auto update_at_random(std::size_t count) {
-    return lab::repeated_on(count, lab::made<particles<P>>(count), [](particles<P>& p) {
+    return lab::repeated_on(count, lab::made<shuffled_particles<P>>(count), [](auto& p) {
         P* const begin = p.all.begin();
         for (const std::uint32_t i : p.order) { move_one(begin[i]); }
         lab::clobber();

@@ -68,14 +68,13 @@ struct fixed {
     region memory{(Size + 128) * frame_allocations + (std::size_t{1} << 16)};
     A arena{memory.bytes()};
     void operator()(sample& s) {
-        for (std::uint64_t r = 0; r != s.repetitions(); ++r) {
+        s.repeat(frame_allocations, [&] {
             for (std::uint64_t i = 0; i != frame_allocations; ++i) {
                 allocate_and_touch(arena, Size, i);
             }
             clobber();
             arena.reset();
-        }
-        s.did(s.repetitions() * frame_allocations);
+        });
     }
 };
 
@@ -89,15 +88,14 @@ struct mixed {
     std::vector<std::uint16_t> sizes = mixed_sizes();
     void operator()(sample& s) {
         const std::uint16_t* const size = sizes.data();
-        for (std::uint64_t r = 0; r != s.repetitions(); ++r) {
+        s.repeat(Count, [&] {
             for (std::uint64_t i = 0; i != Count; ++i) {
                 allocate_and_touch(arena, size[i], i);
                 if constexpr (Opaque) clobber();
             }
             clobber();
             arena.reset();
-        }
-        s.did(s.repetitions() * Count);
+        });
     }
 };
 
@@ -108,21 +106,19 @@ struct changing {
     A arena{memory.bytes()};
     std::vector<std::uint16_t> sizes = mixed_sizes();
     std::vector<std::uint16_t> loads = changing_loads();
+    std::uint64_t objects = std::accumulate(loads.begin(), loads.end(), std::uint64_t{0});
     void operator()(sample& s) {
-        std::uint64_t done = 0;
         std::uint64_t calls = 0;
         if constexpr (requires { arena.upstream_calls(); }) calls = arena.upstream_calls();
-        for (std::uint64_t r = 0; r != s.repetitions(); ++r) {
+        s.repeat(objects, [&] {
             for (const std::uint16_t load : loads) {
                 for (std::uint64_t i = 0; i != load; ++i) {
                     allocate_and_touch(arena, sizes[i % frame_allocations], i);
                 }
                 clobber();
                 arena.reset();
-                done += load;
             }
-        }
-        s.did(done);
+        });
         if constexpr (requires { arena.upstream_calls(); }) {
             s.also("changing load, upstream calls",
                    static_cast<double>(arena.upstream_calls() - calls) /

@@ -33,8 +33,7 @@ struct collections {
         return m;
     }
     void operator()(sample& s) {
-        for (std::uint64_t r = 0; r != s.repetitions(); ++r) memory->collect();
-        s.did(s.repetitions() * count * (1 + field_count));
+        s.repeat(count * (1 + field_count), [&] { memory->collect(); });
     }
 };
 
@@ -53,11 +52,10 @@ struct walk_of_pointers {
         stack.resize(count);
     }
     void operator()(sample& s) {
-        for (std::uint64_t r = 0; r != s.repetitions(); ++r) {
+        s.repeat(nodes.size() * (1 + field_count), [&] {
             ++round;
             for (node& root : nodes) walk(&root);
-        }
-        s.did(s.repetitions() * nodes.size() * (1 + field_count));
+        });
     }
     void walk(node* root) {
         node** top = stack.data();
@@ -92,15 +90,14 @@ struct walk_of_names {
         stack.resize(count);
     }
     void operator()(sample& s) {
-        for (std::uint64_t r = 0; r != s.repetitions(); ++r) {
+        s.repeat(nodes.size() * (1 + field_count), [&] {
             std::fill(marks.begin(), marks.end(), 0);
             top = stack.data();
             for (std::uint32_t i = 0; i != nodes.size(); ++i) {
                 see(i);
                 walk();
             }
-        }
-        s.did(s.repetitions() * nodes.size() * (1 + field_count));
+        });
     }
     [[gnu::always_inline]] void see(std::uint32_t name) {
         std::uint64_t& word = marks[name / 64];

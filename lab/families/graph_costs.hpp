@@ -8,6 +8,7 @@
 #pragma once
 
 #include "lab/families/graph_memories.hpp"
+#include "lab/families/random_order.hpp"
 #include "lab/harness/experiment.hpp"
 
 namespace lab::graphs {
@@ -88,18 +89,14 @@ struct stores {
     void operator()(sample& s) {
         constexpr std::size_t at_once = cost_count / 4;
         if constexpr (When == storing::idle) {
-            for (std::uint64_t r = 0; r != s.repetitions(); ++r) change(0, cost_count);
-            s.did(s.repetitions() * cost_count);
+            s.repeat(cost_count, [&] { change(0, cost_count); });
         } else {
-            for (std::uint64_t r = 0; r != s.repetitions(); ++r) {
+            s.repeat(at_once, [&] {
                 begin_cycle();
                 if constexpr (When == storing::marked) change(0, cost_count), change(0, cost_count);
-                s.start();
-                change(0, at_once);
-                s.stop();
+                s.timed([&] { change(0, at_once); });
                 nodes->memory.collect();
-            }
-            s.did(s.repetitions() * at_once);
+            });
         }
     }
     /// Memory must get short for it.
@@ -132,13 +129,12 @@ struct independent_loads {
     independent_loads() { shuffle_nodes(*nodes); }
     void operator()(sample& s) const {
         unsigned sum = 0;
-        for (std::uint64_t r = 0; r != s.repetitions(); ++r) {
+        s.repeat(cost_count, [&] {
             for (const auto& n : nodes->all) {
                 sum += static_cast<unsigned char>(Nodes::target(n->refs[0])->data[0]);
             }
-        }
+        });
         lab::keep(sum);
-        s.did(s.repetitions() * cost_count);
     }
 };
 
@@ -146,9 +142,7 @@ struct independent_loads {
 
 /// The halves that end: the same for all.
 [[nodiscard]] inline std::vector<std::uint32_t> random_half(std::size_t count) {
-    std::vector<std::uint32_t> all(count);
-    std::iota(all.begin(), all.end(), 0u);
-    std::shuffle(all.begin(), all.end(), std::mt19937{9});
+    std::vector<std::uint32_t> all = shuffled(count, 9);
     all.resize(count / 2);
     std::sort(all.begin(), all.end());
     return all;
@@ -171,7 +165,7 @@ struct collected_makes {
         return m;
     }
     void operator()(sample& s) {
-        for (std::uint64_t r = 0; r != s.repetitions(); ++r) {
+        s.repeat(half.size(), [&] {
             for (const std::uint32_t i : half) memory->store(i, 1);  // null
             while (!memory->heap.is_marking()) {
                 memory->make(2);
@@ -185,8 +179,7 @@ struct collected_makes {
                 memory->store(i, 0);
             }
             s.stop();
-        }
-        s.did(s.repetitions() * half.size());
+        });
     }
 };
 
@@ -206,11 +199,10 @@ struct new_and_delete {
         return all;
     }
     void operator()(sample& s) {
-        for (std::uint64_t r = 0; r != s.repetitions(); ++r) {
+        s.repeat(half.size(), [&] {
             for (const std::uint32_t i : half) delete table[i];
             for (const std::uint32_t i : half) table[i] = new plain_node;
-        }
-        s.did(s.repetitions() * half.size());
+        });
     }
 };
 

@@ -11,6 +11,27 @@
 
 namespace lab::graphs {
 
+/// A game, until make() had to help because memory was short.
+struct frames_until_help {
+    random_plan p;
+    pace how;
+
+    /// Returns: the frames until then; nothing where it never had to.
+    [[nodiscard]] std::optional<unsigned> count() const {
+        collected memory{p.extent_of(), how};
+        random_graph<collected> g{memory, p};
+        g.build();
+        for (unsigned f = 0; f != p.frames; ++f) {
+            if (memory.work_in_make() != 0 || memory.stop_count() != 0) return f;
+            g.change([](auto work) { work(); });
+            memory.safe_point();
+        }
+        return memory.work_in_make() != 0 || memory.stop_count() != 0 ? std::optional{p.frames}
+                                                                      : std::nullopt;
+    }
+    void operator()(sample& s) const { s.value(count().value_or(p.frames)); }
+};
+
 /// required_budget() over the least budget, to 3 %, with which make() never had to help.
 struct pacing {
     using game = random_graph<collected>;
@@ -54,32 +75,7 @@ private:
              .roots = 1});
     }
     [[nodiscard]] bool suffices(double bytes) const {
-        collected memory{p.extent_of(), {.bytes = static_cast<std::size_t>(bytes)}};
-        game g{memory, p};
-        g.build();
-        for (unsigned f = 0; f != p.frames; ++f) {
-            g.change([](auto work) { work(); });
-            memory.safe_point();
-        }
-        return memory.work_in_make() == 0 && memory.stop_count() == 0;
-    }
-};
-
-/// Frames until make() had to help because memory was short; all of them where it never had to.
-struct frames_until_help {
-    random_plan p;
-    pace how;
-
-    void operator()(sample& s) const {
-        collected memory{p.extent_of(), how};
-        random_graph<collected> g{memory, p};
-        g.build();
-        unsigned f = 0;
-        for (; f != p.frames && memory.work_in_make() == 0 && memory.stop_count() == 0; ++f) {
-            g.change([](auto work) { work(); });
-            memory.safe_point();
-        }
-        s.value(f);
+        return !frames_until_help{p, {.bytes = static_cast<std::size_t>(bytes)}}.count();
     }
 };
 

@@ -20,24 +20,13 @@ std::string try_preload(const std::string& path, const std::string& symbol) {
     int answer[2];
     if (::pipe2(answer, O_CLOEXEC) != 0) return name + " could not be tried: no pipe could be made";
 
-    // Everything that allocates happens before the fork.
-    std::string words[] = {"cairn", "--lab-preloaded", path, symbol};
-    std::vector<char*> argv;
-    for (std::string& w : words) argv.push_back(w.data());
-    argv.push_back(nullptr);
-    std::string preload = "LD_PRELOAD=" + path;
-    std::vector<char*> environment{preload.data()};
-    for (char** v = environ; *v != nullptr; ++v) {
-        if (std::strncmp(*v, "LD_PRELOAD=", 11) != 0) environment.push_back(*v);
-    }
-    environment.push_back(nullptr);
-
+    exec_words anew{{"cairn", "--lab-preloaded", path, symbol}, path};
     const pid_t child = fork_child();
     if (child == 0) {
         const int nothing = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
         ::dup2(answer[1], 1);
         ::dup2(nothing, 2);  // the loader's warning: the sentence below says more
-        ::execve("/proc/self/exe", argv.data(), environment.data());
+        ::execve("/proc/self/exe", anew.argv(), anew.environment());
         ::_exit(127);
     }
     ::close(answer[1]);

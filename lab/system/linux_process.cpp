@@ -41,24 +41,7 @@ std::string child_process::start(const child_order& order) {
     }
     const int errors = ::memfd_create("cairn-lab-errors", MFD_CLOEXEC);
 
-    // Everything that allocates happens before the fork.
-    std::vector<std::string> words = order.words;
-    std::vector<char*> argv;
-    std::vector<char*> environment;
-    std::string preload;
-    if (order.is_anew) {
-        for (std::string& w : words) argv.push_back(w.data());
-        argv.push_back(nullptr);
-        for (char** v = environ; *v != nullptr; ++v) {
-            if (std::strncmp(*v, "LD_PRELOAD=", 11) != 0) environment.push_back(*v);
-        }
-        if (!order.preload.empty()) {
-            preload = "LD_PRELOAD=" + order.preload;
-            environment.push_back(preload.data());
-        }
-        environment.push_back(nullptr);
-    }
-
+    exec_words anew{order.words, order.preload};
     const pid_t pid = fork_child();
     if (pid == 0) {
         ::signal(SIGINT, SIG_IGN);
@@ -75,7 +58,7 @@ std::string child_process::start(const child_order& order) {
             ::dup2(reply_fd, ends_anew.replies);
             ::close(command_fd);
             ::close(reply_fd);
-            ::execve("/proc/self/exe", argv.data(), environment.data());
+            ::execve("/proc/self/exe", anew.argv(), anew.environment());
             ::_exit(127);
         }
         ::close(down[1]);
@@ -178,14 +161,12 @@ shared_memory::~shared_memory() {
 std::string output_of(const std::vector<std::string>& words) {
     int up[2];
     if (::pipe2(up, O_CLOEXEC) != 0) throw std::runtime_error{"no pipe could be made"};
-    std::vector<char*> argv;  // everything that allocates happens before the fork
-    for (const std::string& w : words) argv.push_back(const_cast<char*>(w.c_str()));
-    argv.push_back(nullptr);
+    exec_words program{words};
     const pid_t child = fork_child();
     if (child == 0) {
         ::dup2(up[1], 1);
         ::dup2(up[1], 2);
-        ::execvp(argv[0], argv.data());
+        ::execvp(program.argv()[0], program.argv());
         ::_exit(127);
     }
     ::close(up[1]);
