@@ -1,6 +1,8 @@
 #include "lab/harness/results.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <utility>
 
 namespace lab {
 
@@ -80,10 +82,25 @@ void compare_with_cairn(case_result& c) {
 std::string family_of(std::string_view row_name) {
     // "std::vector<particle>, reserved": the standard library is no favourite, std::vector is.
     constexpr std::string_view ends = " ,<([";
-    const std::string_view word = row_name.substr(0, row_name.find_first_of(ends));
-    if (word.starts_with("std::pmr::")) return "std::pmr";
-    if (word.starts_with("std::")) return std::string{word};
-    return std::string{word.substr(0, word.find("::"))};
+    // Rows that begin with another word than the name of what they measure.
+    constexpr std::pair<std::string_view, std::string_view> others[] = {
+        {"tbb", "tbbmalloc"},
+        {"new", "malloc"},
+        {"vector", "std::vector"},
+        {"the", "std"},  // "the standard library"
+        {"shared_ptr", "std::shared_ptr"},
+        {"weak_ptr", "std::shared_ptr"},
+        {"std::weak_ptr", "std::shared_ptr"},
+        {"doubles", "by hand"},
+        {"in", "by hand"},
+        {"deferred", "by hand"},
+        {"virtual", "by hand"},
+    };
+    std::string_view word = row_name.substr(0, row_name.find_first_of(ends));
+    if (word.starts_with("std::pmr::")) { return "std::pmr"; }
+    if (!word.starts_with("std::")) { word = word.substr(0, word.find("::")); }
+    const auto* const other = std::ranges::find(others, word, [](auto& o) { return o.first; });
+    return std::string{other != std::end(others) ? other->second : word};
 }
 
 std::string reason_of(const case_result& c) {

@@ -85,7 +85,10 @@ void reports() {
           "whom nobody measured is said in one sentence", beside);
     check(family_of("mimalloc heap") == "mimalloc" && family_of("boost::pool") == "boost" &&
               family_of("std::vector<particle>") == "std::vector" &&
-              family_of("std::pmr::monotonic") == "std::pmr",
+              family_of("std::pmr::monotonic") == "std::pmr" &&
+              family_of("tbb::scalable_allocator") == "tbbmalloc" &&
+              family_of("weak_ptr and shared_ptr") == "std::shared_ptr" &&
+              family_of("deferred deletes, from the front") == "by hand",
           "a row belongs to a family");
     check(holds(as_markdown(run),
                 "| objects of one size, freed in any order | `cairn::pool` | 2 | 2.00 ns/op | 1.41 "
