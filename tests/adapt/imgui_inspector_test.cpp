@@ -313,3 +313,44 @@ TEST(imgui_inspector, does_not_compare_the_oldest_frame_with_the_newest) {
     const std::string text = p.words(page::frames);
     EXPECT_FALSE(has(text, "grew by")) << text;
 }
+
+TEST(imgui_inspector, charges_what_grew_in_a_pause_to_no_frame) {
+    panel p;
+    budget<heap<>> meshes{16 << 20};
+    const registry::entry listed{"meshes", meshes};
+    p.words(page::frames);
+    const ImVec2 away = ImGui::GetIO().MousePos;
+    const std::vector<ImVec2> limit = corners_of(IM_COL32(230, 200, 60, 255));
+    ASSERT_FALSE(limit.empty());
+    ImGui::GetIO().MousePos = {limit[0].x + 0.5F, limit[0].y + 5};  // the bars stand now
+    p.frame();
+    p.frame(2);
+    void* const block = meshes.allocate(5'000);
+    p.frame(3);
+    ImGui::GetIO().MousePos = away;
+    p.frame(4);
+    p.frame(5);
+    const std::string first = p.words();
+    EXPECT_TRUE(has(first, "A frame of 5.000 ms")) << first;
+    EXPECT_FALSE(has(first, "grew by")) << first;
+    void* const other = meshes.allocate(6'000);
+    p.frame(6);
+    EXPECT_TRUE(has(p.words(), "meshes grew by 6000 B")) << p.words();
+    meshes.deallocate(block, 5'000);
+    meshes.deallocate(other, 6'000);
+}
+
+TEST(imgui_inspector, names_each_of_the_memories_that_grew_by_the_same) {
+    panel p;
+    budget<heap<>> meshes{16 << 20}, sounds{16 << 20};
+    const registry::entry listed[] = {{"meshes", meshes}, {"sounds", sounds}};
+    p.inspector->stop_at_late_frames();
+    p.frame();
+    void* const one = meshes.allocate(3'000);
+    void* const other = sounds.allocate(3'000);
+    p.frame(12);
+    const std::string text = p.words(page::frames);
+    EXPECT_TRUE(has(text, "meshes grew by 3000 B") && has(text, "sounds grew by 3000 B")) << text;
+    meshes.deallocate(one, 3'000);
+    sounds.deallocate(other, 3'000);
+}

@@ -34,6 +34,7 @@
 
 #include <cstdio>
 #include <cstring>
+#include <utility>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 
@@ -160,6 +161,7 @@ private:
     char names_[memory_count_max][memory_node::name_size_max + 1] = {};
     std::size_t name_count_ = 0;
     float milliseconds_[frame_count] = {};
+    bool is_after_pause_[frame_count] = {};  // what grew before the frame is not known
     std::size_t live_[frame_count][memory_count_max] = {};  // bytes of each memory after the frame
     std::size_t marked_[memory_count_max] = {};
     std::size_t next_ = 0;      // where the next frame is written
@@ -167,6 +169,7 @@ private:
     std::size_t late_count_ = 0;
     float late_milliseconds_;
     bool is_frozen_ = false;
+    bool stood_ = false;          // the frame before the next one was not recorded
     bool is_pointed_at_ = false;  // the mouse is over the bars, which then stand still
     bool stops_when_late_ = false;
     bool is_marking_ = false;
@@ -193,7 +196,10 @@ inline void imgui_inspector::next_frame(float milliseconds) noexcept {
     late_count_ += is_late ? 1 : 0;
     const bool stands = is_frozen_ || is_pointed_at_;
     is_pointed_at_ = false;  // until the bars are drawn
-    if (stands || !registry::read(now_)) { return; }
+    if (stands || !registry::read(now_)) {
+        stood_ = true;
+        return;
+    }
     std::size_t(&live)[memory_count_max] = live_[next_];
     std::memset(live, 0, sizeof live);  // also of a memory that ended
     for (const memory_node& n : now_.nodes()) {
@@ -202,6 +208,7 @@ inline void imgui_inspector::next_frame(float milliseconds) noexcept {
         live[column] += n.facts.live_size;  // memories of one name are one
     }
     milliseconds_[next_] = milliseconds;
+    is_after_pause_[next_] = std::exchange(stood_, false);
     selected_ = next_;
     next_ = (next_ + 1) % frame_count;
     is_frozen_ = stops_when_late_ && is_late;
@@ -218,9 +225,9 @@ inline std::size_t imgui_inspector::column_of(const char* name) noexcept {
     return i;
 }
 
-/// 0 for the oldest frame: what was live before it is forgotten.
+/// 0 for the oldest frame and the first one after a pause: what was live before is not known.
 inline double imgui_inspector::growth_in(std::size_t frame, std::size_t memory) const noexcept {
-    if (frame == next_) { return 0; }
+    if (frame == next_ || is_after_pause_[frame]) { return 0; }
     const std::size_t before = (frame + frame_count - 1) % frame_count;
     return static_cast<double>(live_[frame][memory]) - static_cast<double>(live_[before][memory]);
 }
@@ -435,20 +442,20 @@ inline void imgui_inspector::draw_bars(ImVec2 at, ImVec2 size) {
 inline void imgui_inspector::draw_growth(std::size_t frame) {
     ImGui::Text("A frame of %.3f ms. Memories that grew in it:",
                 static_cast<double>(milliseconds_[frame]));
-    double below = 1e300;  // what was shown last
+    bool is_shown[memory_count_max] = {};
     for (int shown = 0; shown < 10; ++shown) {
         std::size_t most = memory_count_max;
         for (std::size_t m = 0; m < name_count_; ++m) {
             const double grown = growth_in(frame, m);
-            if (grown > 0 && grown < below &&
+            if (grown > 0 && !is_shown[m] &&
                 (most == memory_count_max || grown > growth_in(frame, most))) {
                 most = m;
             }
         }
         if (most == memory_count_max) { break; }
-        below = growth_in(frame, most);
+        is_shown[most] = true;
         char text[32];
-        text_of_size(text, below);
+        text_of_size(text, growth_in(frame, most));
         ImGui::BulletText("%s grew by %s", names_[most], text);
     }
 }
@@ -484,8 +491,8 @@ inline void imgui_inspector::draw_cells() {
     const float h = room.y / float{cell_count / cell_columns};
     for (std::size_t i = 0; i < cell_count; ++i) {
         const cell& c = cells_[i];
-        const auto share = [&](std::size_t size) {
-            return static_cast<int>(200 * size / cell_size_);
+        const auto share = [&](std::size_t size) {  // more than all when a region went in mid-walk
+            return static_cast<int>(200 * (size < cell_size_ ? size : cell_size_) / cell_size_);
         };
         const int used = share(c.used);
         const int waiting = share(c.waiting);
