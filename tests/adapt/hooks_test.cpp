@@ -186,6 +186,7 @@ TYPED_TEST(every_memory, serves_rapidjson) {
     EXPECT_NE(p, nullptr);
     EXPECT_EQ(json.Realloc(p, 1000, 0), nullptr);
     TypeParam::rapidjson::Free(json.Realloc(nullptr, 0, 5));
+    EXPECT_EQ(budget_object.live_size(), 0u) << "Free() frees";
     EXPECT_TRUE(json == typename TypeParam::rapidjson{});
 }
 

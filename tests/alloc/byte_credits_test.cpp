@@ -64,6 +64,17 @@ TEST(byte_credits, nothing_is_paid_also_above_a_lowered_limit) {
     EXPECT_EQ(shared.granted_size(), 80u);
 }
 
+TEST(byte_credits, there_is_room_up_to_the_limit_itself) {
+    cairn::detail::byte_credits shared{100, 0};
+    EXPECT_TRUE(shared.has_room_for(100));
+    EXPECT_FALSE(shared.has_room_for(101));
+    EXPECT_TRUE(shared.pay_shared(nullptr, 100));
+    EXPECT_TRUE(shared.has_room_for(0));
+    EXPECT_FALSE(shared.has_room_for(1));
+    shared.set_limit_size(99);
+    EXPECT_FALSE(shared.has_room_for(0)) << "the limit was lowered";
+}
+
 TEST(byte_credits, no_order_of_threads_exceeds_the_limit_or_loses_a_byte) {
     for (const std::size_t limit : {std::size_t{8}, std::size_t{64}}) {
         expect_exhausted("44- | 4-4", run_scripts<world>({"44-", "4-4"}, 2, limit));

@@ -56,6 +56,36 @@ TEST(locked, hands_reset_and_validate_on) {
     EXPECT_EQ(checks, 1);
 }
 
+struct counted_mutex {
+    static inline int held = 0;
+    static inline int count = 0;  // calls of lock()
+    void lock() noexcept {
+        ++held;
+        ++count;
+    }
+    void unlock() noexcept { --held; }
+};
+/// Expects in each call that the mutex is held once.
+struct expects_mutex {
+    void* allocate(std::size_t, alignment) noexcept { return seen(); }
+    void deallocate(void*, std::size_t, alignment) noexcept { seen(); }
+    void reset() noexcept { seen(); }
+    static void* seen() noexcept {
+        EXPECT_EQ(counted_mutex::held, 1);
+        return nullptr;
+    }
+};
+
+TEST(locked, holds_its_mutex_during_each_call) {
+    counted_mutex::count = 0;
+    locked<expects_mutex, counted_mutex> memory{expects_mutex{}};
+    memory.deallocate(memory.allocate(1, alignment{1}), 1, alignment{1});
+    memory.reset();
+    memory.with([](expects_mutex& inside) { inside.reset(); });
+    EXPECT_EQ(counted_mutex::count, 4);
+    EXPECT_EQ(counted_mutex::held, 0);
+}
+
 TEST(mutex, lets_one_in_at_a_time) {
     cairn::mutex m;
     long sum = 0;  // not atomic: TSan and the total notice

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "support/allocator_contract.hpp"
+#include "support/sanitizers.hpp"
 #include "support/test_upstream.hpp"
 
 using namespace cairn;
@@ -152,6 +153,15 @@ TEST(hardened, a_write_to_a_freed_block_stops_the_program_when_it_goes_back) {
         });
         EXPECT_EQ(late.kind(), misuse_kind::corrupted) << at;
     }
+    for (const int far : {1, 9}) {
+        const auto beside = expect_broken_promise([&] {
+            auto* const p = bytes(memory.allocate(100));
+            memory.deallocate(p, 100);
+            smash(p - far);
+            memory.release_waiting();
+        });
+        EXPECT_EQ(beside.kind(), misuse_kind::corrupted) << far;
+    }
     const auto seen = expect_broken_promise([&] {
         auto* const p = bytes(memory.allocate(100));
         memory.deallocate(p, 100);
@@ -160,6 +170,19 @@ TEST(hardened, a_write_to_a_freed_block_stops_the_program_when_it_goes_back) {
     });
     EXPECT_EQ(seen.kind(), misuse_kind::corrupted) << seen;
     memory.validate();
+}
+
+TEST(hardened, each_address_has_a_seal_of_its_own) {
+    memory_type memory;
+    std::set<std::uint64_t> seals;
+    for (int i = 0; i < 200; ++i) {
+        auto* const p = bytes(memory.allocate(24));
+        std::uint64_t seal;
+        unpoison(p - sizeof seal, sizeof seal);
+        std::memcpy(&seal, p - sizeof seal, sizeof seal);
+        seals.insert(seal);
+    }
+    EXPECT_EQ(seals.size(), 200u);
 }
 
 TEST(hardened, a_byte_behind_a_large_block_faults) {
@@ -211,6 +234,25 @@ TEST(hardened, a_freed_block_waits_for_a_random_time) {
     EXPECT_GT(waits.size(), 20u);
 }
 
+TEST(hardened, as_many_freed_blocks_of_at_most_4_KiB_wait_as_there_are_places) {
+    test_upstream upstream;
+    hardened memory{upstream, {.quarantine_count = 4}};
+    memory.deallocate(memory.allocate(4097), 4097);
+    EXPECT_EQ(upstream.live_count(), 0u);
+    memory.deallocate(memory.allocate(4096), 4096);
+    EXPECT_EQ(upstream.live_count(), 1u);
+    for (int i = 0; i < 300; ++i) { memory.deallocate(memory.allocate(100), 100); }
+    EXPECT_EQ(upstream.live_count(), 4u);
+}
+
+TEST(hardened, nothing_waits_where_there_is_no_memory_for_the_places) {
+    if (detail::poison_is_queryable || under_tsan) { GTEST_SKIP() << "their malloc ends instead"; }
+    test_upstream upstream;
+    hardened memory{upstream, {.quarantine_count = SIZE_MAX >> 8}};
+    memory.deallocate(memory.allocate(100), 100);
+    EXPECT_EQ(upstream.live_count(), 0u);
+}
+
 TEST(hardened, what_waits_serves_a_request_that_is_refused) {
     test_upstream upstream;
     upstream.limit_size(10'000);
@@ -250,6 +292,8 @@ TEST(hardened, blocks_resize_where_they_are) {
         smash(p + 90);
         memory.deallocate(p, 90);
     }));
+    const auto wrong = expect_broken_promise([&] { (void)memory.try_resize(p, 89, 80); });
+    EXPECT_EQ(wrong.kind(), misuse_kind::wrong_size) << wrong;
     EXPECT_FALSE(memory.try_resize(p, 90, 2000));
     EXPECT_FALSE(memory.try_resize(p, 90, 1_MiB));
     EXPECT_EQ(p[89], std::byte{7});
@@ -257,6 +301,11 @@ TEST(hardened, blocks_resize_where_they_are) {
     void* const large = memory.allocate(100'000);
     EXPECT_FALSE(memory.try_resize(large, 100'000, 90'000)) << "the guard page cannot move";
     memory.deallocate(large, 100'000);
+    hardened<heap<>> local{hardened_options{.page_guard_size_min = 1000}};
+    void* const grows = local.allocate(500);
+    EXPECT_TRUE(local.try_resize(grows, 500, 999));
+    EXPECT_FALSE(local.try_resize(grows, 999, 1000)) << "such a block has a guard page";
+    local.deallocate(grows, 999);
 }
 
 TEST(hardened, free_and_waiting_bytes_are_poisoned) {

@@ -67,6 +67,29 @@ TEST(memory_page, maps_every_byte_of_a_heap_once) {
     meshes.deallocate(p, 500'000);
 }
 
+TEST(memory_page, draws_a_last_cell_of_two_equal_halves) {
+    for (std::size_t size = 256 << 10; size < 512 << 10; size += 16) {
+        heap<> blocks{size};
+        const std::size_t capacity = blocks.stats().capacity;
+        const std::size_t cell = capacity / 1536 + 1;
+        const std::size_t last = capacity % cell;
+        const std::size_t half = last / 2;
+        if (last < 128 || last % 32 != 0 || (capacity - half) % 32 != 0) { continue; }
+        std::vector<void*> small((capacity - half) / 32);
+        for (void*& p : small) { p = blocks.allocate(32 - heap<>::header_size); }
+        const auto count = [&] {
+            return count_of(page_of([&](memory_page& p) { p.add("blocks", blocks); }), "<rect");
+        };
+        EXPECT_EQ(count(), capacity / cell + 1) << "the second half is free";
+        blocks.deallocate(blocks.allocate(half - heap<>::header_size));
+        EXPECT_EQ(blocks.stats().deferred_size, half);
+        EXPECT_EQ(count(), capacity / cell + 1) << "the second half waits unmerged";
+        for (void* const p : small) { blocks.deallocate(p); }
+        return;
+    }
+    FAIL() << "no such size";
+}
+
 TEST(memory_page, shows_how_full_the_pages_of_a_pool_are) {
     pool sparks{1024, alignment{1024}};
     std::vector<void*> slots;
@@ -94,6 +117,22 @@ TEST(memory_page, shows_the_columns_of_a_table_and_the_generations_of_a_slot_map
     EXPECT_EQ(count_of(text, "<td>8 of "), 1u) << text;
     EXPECT_NE(text.find("1 objects; at least "), text.npos) << text;
     EXPECT_EQ(count_of(text, "<td>1 of 1"), 1u) << text;
+    EXPECT_EQ(count_of(text, "<h2>sparks</h2>") + count_of(text, "<h2>enemies</h2>"), 2u);
+    EXPECT_EQ(count_of(text, "<meter"), 3u + 10u) << "three columns, ten parts of generations";
+    EXPECT_EQ(count_of(text, "<table>"), 2u);
+    EXPECT_EQ(count_of(text, "</table>"), 2u);
+}
+
+TEST(memory_page, has_an_object_in_the_tenth_of_the_generations_that_it_has_left) {
+    slot_map<int, slot_policy<32>> enemies;
+    auto h = enemies.emplace(1);
+    while (enemies.generations_left(h) != 2048) {  // half of 4,096: the first one of the sixth part
+        enemies.erase(h);
+        h = enemies.emplace(1);
+        ASSERT_TRUE(h);
+    }
+    const std::string text = page_of([&](memory_page& page) { page.add("enemies", enemies); });
+    EXPECT_EQ(count_of(text, "<tr><td>5<td><meter max=\"1\" value=\"1\">"), 1u) << text;
 }
 
 TEST(memory_page, is_high_enough_for_all_pages_of_a_pool) {

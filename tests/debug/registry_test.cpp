@@ -177,6 +177,30 @@ TEST(registry, writes_text_json_and_trace_events) {
               "\"dur\": 11100.000},\n");
 }
 
+TEST(registry, writes_each_part_of_a_name_as_a_level_of_the_tree) {
+    arena meshes{1_KiB};
+    const registry::entry a{"render/meshes/near", meshes};
+    const registry::entry b{"render/meshes/far/trees", meshes};
+    const registry::entry c{"render/meshes/far/rocks", meshes};
+    const std::string text =
+        written([](const memory_snapshot& s, void* to) { s.write_text(&append, to); });
+    EXPECT_EQ(text,
+              "render/\n"
+              "  meshes/\n"
+              "    far/\n"
+              "      rocks: 0 bytes live, capacity 1024, peak 0\n"
+              "      trees: 0 bytes live, capacity 1024, peak 0\n"
+              "    near: 0 bytes live, capacity 1024, peak 0\n");
+}
+
+TEST(registry, samples_no_peak_of_a_memory_that_knows_no_live_bytes) {
+    system_allocator knows_nothing;
+    const registry::entry a{"system", knows_nothing};
+    EXPECT_EQ(node("system").facts.live_size, unknown);
+    EXPECT_EQ(node("system").facts.peak_size, unknown);
+    EXPECT_FALSE(node("system").is_sampled);
+}
+
 TEST(registry, cuts_a_name_that_is_too_long) {
     heap<> h;
     const std::string name(200, 'x');

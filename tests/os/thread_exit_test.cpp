@@ -5,8 +5,13 @@
 #include <atomic>
 #include <memory>
 #include <thread>
+#include <vector>
 
 #include "support/ending_thread.hpp"
+
+#if !defined(_WIN32)
+#    include <pthread.h>
+#endif
 
 using cairn::detail::thread_exit;
 
@@ -78,6 +83,18 @@ TEST(thread_exit, when_the_object_is_gone_threads_end_without_it) {
     t.join();
     EXPECT_EQ(calls, 0);
 }
+
+#if !defined(_WIN32)
+TEST(thread_exit, watches_no_thread_where_the_system_has_no_key_left) {
+    std::vector<pthread_key_t> keys;
+    for (pthread_key_t k{}; pthread_key_create(&k, nullptr) == 0;) { keys.push_back(k); }
+    thread_exit late{[](void*) noexcept {}};
+    int mine = 0;
+    EXPECT_FALSE(late.watch(&mine));
+    for (const pthread_key_t k : keys) { pthread_key_delete(k); }
+    EXPECT_TRUE(late.watch(&mine)) << "the next call asks again";
+}
+#endif
 
 #if defined(HAS_ENDING_THREADS)
 TEST(thread_exit, first_watched_in_an_ending_thread_it_still_calls) {

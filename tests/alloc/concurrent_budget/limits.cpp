@@ -121,6 +121,8 @@ TEST(concurrent_budget, a_block_shrinks_although_the_limit_was_lowered_below_it)
     own.set_limit_size(4_KiB);
     EXPECT_TRUE(own.try_resize(p, 1_MiB, 512_KiB));
     EXPECT_EQ(own.live_size(), own.good_size(512_KiB));
+    EXPECT_EQ(own.limit_size(), 4_KiB);
+    EXPECT_EQ(own.allocate(100), nullptr) << "until enough bytes are freed";
     own.validate();
     own.deallocate(p, 512_KiB);
     EXPECT_EQ(own.live_size(), 0u);
@@ -149,6 +151,17 @@ TEST(concurrent_budget, an_exhausted_allocator_inside_costs_no_budget) {
     EXPECT_EQ(own.allocate(1_MiB), nullptr);
     EXPECT_EQ(own.live_size(), 0u);
     EXPECT_EQ(own.refused_count(), 0u);
+}
+
+TEST(concurrent_budget, that_owns_a_heap_asks_it_again_where_the_limit_has_room) {
+    // As if another thread had given bytes back meanwhile: the upstream refuses two requests only.
+    test_upstream heap;
+    heap_budget own{64_MiB, heap};
+    heap.refuse_from(0, 2);
+    void* const p = own.allocate(1_MiB);
+    EXPECT_NE(p, nullptr);
+    EXPECT_EQ(own.refused_count(), 0u);
+    own.deallocate(p, 1_MiB);
 }
 
 TEST(concurrent_budget, counts_what_a_block_grows_by_and_what_comes_from_elsewhere) {

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <random>
 #include <thread>
 #include <utility>
@@ -200,6 +201,73 @@ TEST(concurrent_budget, the_child_of_a_fork_asks_although_another_thread_was_in_
     s.ends = true;
     other.join();
     s.memory.deallocate(p, 900);
+}
+
+TEST(concurrent_budget, the_child_of_a_fork_asks_although_an_older_turn_ended_before) {
+    if (under_tsan) { GTEST_SKIP() << "a child of a threaded program"; }
+    struct asked {
+        concurrent_budget<system_allocator> memory{1'000};
+        std::atomic<bool> is_inside{false};
+        std::atomic<bool> ends{false};
+        std::thread thread;
+
+        void ask() {
+            memory.set_handler(
+                [](void* context, const budget_request&) noexcept {
+                    auto& mine = *static_cast<asked*>(context);
+                    mine.is_inside = true;
+                    while (!mine.ends) { std::this_thread::yield(); }
+                    return false;
+                },
+                this);
+            thread = std::thread{[this] { EXPECT_EQ(memory.allocate(1'000), nullptr); }};
+            while (!is_inside) { std::this_thread::yield(); }
+        }
+        void end() {
+            ends = true;
+            if (thread.joinable()) { thread.join(); }
+        }
+    } older, newer;
+    for (asked* a : {&older, &newer}) {
+        ASSERT_TRUE(a->memory.try_charge(900));
+        a->ask();
+    }
+    older.end();
+    EXPECT_TRUE(child_finds([&newer] {
+        newer.ends = true;
+        newer.is_inside = false;
+        return newer.memory.allocate(1'000) == nullptr && newer.is_inside;
+    }));
+    newer.end();
+}
+
+TEST(concurrent_budget, a_handler_that_forks_keeps_its_turn_in_the_child) {
+    if (under_tsan) { GTEST_SKIP() << "a child of a threaded program"; }
+    struct state {
+        concurrent_budget<system_allocator> memory{1'000};
+        std::atomic<int> inside{0};
+        std::atomic<bool> asks{false};
+        bool child_is_right = false;
+    } s;
+    ASSERT_TRUE(s.memory.try_charge(900));
+    s.memory.set_handler(
+        [](void* context, const budget_request&) noexcept {
+            auto& mine = *static_cast<state*>(context);
+            if (++mine.inside != 1) { return false; }
+            mine.child_is_right = child_finds([&mine] {
+                std::thread{[&mine] {
+                    mine.asks = true;
+                    (void)mine.memory.allocate(1'000);
+                }}.detach();
+                while (!mine.asks) { std::this_thread::yield(); }
+                std::this_thread::sleep_for(std::chrono::milliseconds{20});  // long enough to ask
+                return mine.inside == 1;
+            });
+            return false;
+        },
+        &s);
+    EXPECT_EQ(s.memory.allocate(1'000), nullptr);
+    EXPECT_TRUE(s.child_is_right);
 }
 
 TEST(concurrent_budget, a_handler_that_forks_goes_on_in_the_child) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <new>
 #include <vector>
 
 #include "support/allocator_contract.hpp"
@@ -136,6 +137,34 @@ TEST(concurrent_heap, several_blocks_at_once) {
     EXPECT_EQ(h.stats().live_size, 0u);
 }
 
+TEST(concurrent_heap, the_records_of_units_lie_directly_behind_the_begin_of_their_segment) {
+    using cairn::detail::unit_record;
+    using cairn::detail::unit_segment;
+    alignas(unit_segment) std::byte memory[sizeof(unit_segment) + 2 * sizeof(unit_record)] = {};
+    auto* const s = ::new (memory) unit_segment{.heap = nullptr,
+                                                .memory = memory,
+                                                .size = sizeof memory,
+                                                .align = alignment{16},
+                                                .outer = nullptr,
+                                                .unit_count = 2};
+    EXPECT_EQ(static_cast<void*>(&s->record(0)), memory + sizeof(unit_segment));
+    EXPECT_EQ(s->index_of(s->record(1)), 1u);
+}
+
+TEST(concurrent_heap, does_not_grow_over_more_units_than_are_free) {
+    concurrent_heap h;
+    void* const p = h.allocate(64_KiB);
+    void* const next = h.allocate(64_KiB);
+    void* const behind = h.allocate(64_KiB);
+    h.deallocate(next);
+    EXPECT_FALSE(h.try_resize(p, 64_KiB, 192_KiB));
+    EXPECT_TRUE(h.try_resize(p, 64_KiB, 128_KiB));
+    EXPECT_EQ(h.usable_size(p), 128_KiB);
+    h.validate();
+    h.deallocate(p);
+    h.deallocate(behind);
+}
+
 TEST(concurrent_heap, resizes_within_a_class_and_over_free_units) {
     concurrent_heap h;
     void* const small = h.allocate(130);
@@ -145,7 +174,9 @@ TEST(concurrent_heap, resizes_within_a_class_and_over_free_units) {
     h.deallocate(small, 160);
     auto* const large = static_cast<std::byte*>(h.allocate(100'000));
     std::memset(large, 7, 100'000);
-    EXPECT_TRUE(h.try_resize(large, 100'000, 400'000));
+    EXPECT_TRUE(h.try_resize(large, 100'000, 110'000)) << "in the same units";
+    EXPECT_TRUE(h.try_resize(large, 110'000, 400'000));
+    EXPECT_TRUE(h.owns(large + 400'000 - 1));
     EXPECT_EQ(h.usable_size(large), 448_KiB);
     EXPECT_EQ(large[99'999], std::byte{7});
     std::memset(large, 8, 400'000);
@@ -159,6 +190,7 @@ TEST(concurrent_heap, resizes_within_a_class_and_over_free_units) {
     h.deallocate(large, 70'000);
     h.deallocate(behind, 100'000);
     void* const apart = h.allocate(6_MiB);
+    EXPECT_EQ(h.stats().live_size, h.good_size(6_MiB));
     EXPECT_TRUE(h.try_resize(apart, 6_MiB, 5_MiB));
     EXPECT_FALSE(h.try_resize(apart, 5_MiB, 7_MiB));
     h.deallocate(apart, 5_MiB);

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <fstream>
 #include <memory>
 #include <random>
 #include <vector>
@@ -124,7 +125,67 @@ TEST(concurrent_heap, trim_idle_returns_a_part_of_a_run_that_was_used_in_part) {
     h.validate();
 }
 
+TEST(concurrent_heap, trim_idle_leaves_the_rest_of_a_used_run_to_its_next_call) {
+    concurrent_heap h;
+    void* const p = h.allocate(10 * 64_KiB);
+    void* const behind = h.allocate(64_KiB);
+    h.deallocate(p);
+    EXPECT_EQ(h.trim_idle(), 0u);
+    h.deallocate(h.allocate(6 * 64_KiB));
+    EXPECT_EQ(h.trim_idle(), 4 * 64_KiB);
+    EXPECT_EQ(h.trim_idle(), 6 * 64_KiB);
+    h.deallocate(behind);
+}
+
+TEST(concurrent_heap, trim_idle_keeps_what_was_reserved_since_its_last_call) {
+    concurrent_heap h;
+    ASSERT_TRUE(h.reserve(2_MiB));
+    EXPECT_EQ(h.trim_idle(), 0u);
+    EXPECT_GE(h.stats().segment_size, 2_MiB);
+}
+
+TEST(concurrent_heap, trim_gives_back_one_run_in_one_step) {
+    concurrent_heap h;
+    void* blocks[6];
+    ASSERT_EQ(h.allocate_n(blocks, 64_KiB), 6u);
+    for (const int i : {0, 2, 4}) { h.deallocate(blocks[i]); }
+    for (int i = 0; i < 3; ++i) { EXPECT_EQ(h.trim({.steps = 1}), 64_KiB); }
+    EXPECT_EQ(h.trim({.steps = 1}), 0u);
+    for (const int i : {1, 3, 5}) { h.deallocate(blocks[i]); }
+}
+
+TEST(concurrent_heap, zeroes_a_block_of_its_own_segment_that_upstream_had_before) {
+    const auto memory = std::make_unique<std::byte[]>(6_MiB);
+    cairn::arena region{cairn::byte_slice{memory.get(), 6_MiB}};
+    concurrent_heap h{region};
+    for (int i = 0; i < 2; ++i) {
+        auto* const p = static_cast<unsigned char*>(h.allocate_zeroed(5_MiB));
+        ASSERT_NE(p, nullptr);
+        EXPECT_TRUE(std::all_of(p, p + 5_MiB, [](unsigned char c) { return c == 0; }));
+        std::memset(p, 7, 5_MiB);
+        h.deallocate(p);
+    }
+}
+
 #if defined(__linux__)
+
+/// Pages of addresses that the program has.
+std::size_t count_address_pages() {
+    std::size_t count = 0;
+    std::ifstream{"/proc/self/statm"} >> count;
+    return count;
+}
+
+TEST(concurrent_heap, leaves_the_addresses_of_its_caches_to_later_heaps) {
+    if (cairn::detail::poison_is_queryable || under_tsan) { GTEST_SKIP() << "shadow memory"; }
+    std::size_t first = 0;
+    for (int i = 0; i < 500; ++i) {
+        concurrent_heap h;
+        h.deallocate(h.allocate(100), 100);
+        if (i == 0) { first = count_address_pages(); }
+    }
+    EXPECT_LE(count_address_pages(), first + 500);
+}
 
 TEST(concurrent_heap, pages_of_a_block_above_4_MiB_move_when_it_is_resized) {
     concurrent_heap h;
@@ -210,6 +271,35 @@ TEST(concurrent_heap, a_cache_keeps_to_its_bound) {
     }
 }
 
+TEST(concurrent_heap, a_size_takes_room_in_the_cache_from_another_one) {
+    concurrent_heap h{cairn::system_pages(), {.cache_size_max = 64_KiB}};
+    std::vector<void*> blocks(64);
+    ASSERT_EQ(h.allocate_n(blocks, 1_KiB), 64u);
+    h.release_this_thread();
+    h.deallocate_n(blocks, 1_KiB);
+    EXPECT_EQ(h.stats().cached_size, 64_KiB);
+    h.deallocate(h.allocate(16));
+    EXPECT_NE(h.stats().cached_size % 1_KiB, 0u) << "slots of 16 bytes are there, too";
+    h.validate();
+}
+
+TEST(concurrent_heap, only_one_size_leaves_slots_to_the_others_when_another_one_needs_room) {
+    concurrent_heap h{cairn::system_pages(), {.cache_size_max = 128_KiB}};
+    void* const large = h.allocate(32_KiB);
+    std::vector<void*> small(64);
+    std::vector<void*> smaller(128);
+    ASSERT_EQ(h.allocate_n(small, 1_KiB), 64u);
+    ASSERT_EQ(h.allocate_n(smaller, 512), 128u);
+    h.release_this_thread();
+    h.deallocate_n(small, 1_KiB);
+    h.deallocate_n(smaller, 512);
+    EXPECT_EQ(h.stats().cached_size, 128_KiB);
+    h.deallocate(large);
+    EXPECT_GE(h.stats().cached_size, 128_KiB - 60 * 1_KiB);
+    EXPECT_LT(h.stats().cached_size, 128_KiB);
+    h.validate();
+}
+
 TEST(concurrent_heap, a_thread_that_only_frees_keeps_128_slots_of_a_size) {
     concurrent_heap h;
     std::vector<void*> blocks(10'000);
@@ -267,6 +357,20 @@ TEST(concurrent_heap, a_refused_request_uses_what_waits_in_other_classes) {
     EXPECT_GT(size, segment_size - segment_size / 8);
     EXPECT_EQ(h.allocate(1024), nullptr);
     h.validate();
+}
+
+TEST(concurrent_heap, a_refused_large_request_uses_what_waits_in_classes) {
+    test_upstream upstream;
+    concurrent_heap h{upstream};
+    std::vector<void*> blocks(3000);
+    ASSERT_EQ(h.allocate_n(blocks, 256), 3000u);
+    h.deallocate_n(blocks, 256);
+    EXPECT_GT(h.stats().waiting_size, 0u);
+    upstream.refuse_from(upstream.request_count());
+    std::size_t size = 0;
+    while (h.allocate(64_KiB) != nullptr) { size += 64_KiB; }
+    EXPECT_EQ(h.stats().used_size, size) << "no chunk is left";
+    EXPECT_EQ(h.stats().waiting_size, 0u);
 }
 
 TEST(concurrent_heap, nothing_is_asked_for_after_reserve_and_a_ban_on_growth) {

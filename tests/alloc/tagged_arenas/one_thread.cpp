@@ -124,6 +124,10 @@ TEST(tagged_arenas, give_a_large_request_a_block_that_ends_with_the_tag) {
 TEST(tagged_arenas, reserve_and_trim_the_pool_of_blocks) {
     test_upstream upstream;
     tagged_arenas memory{upstream, {.block_size = 4_KiB}};
+    EXPECT_TRUE(memory.reserve(0));
+    EXPECT_EQ(memory.stats().free_count, 0u);
+    EXPECT_TRUE(memory.reserve(4_KiB - sizeof(detail::tag_block)));
+    EXPECT_EQ(memory.stats().free_count, 1u) << "all of one block is enough";
     EXPECT_TRUE(memory.reserve(20'000));
     EXPECT_EQ(memory.stats().free_count, 5u);
     const auto t = memory.begin();  // takes records
@@ -201,6 +205,9 @@ TEST(tagged_arenas, make_objects_and_move_views) {
     EXPECT_EQ(view.allocate(1), nullptr) << "a view that was moved from is of no tag";
     EXPECT_EQ(p->y, 2.0F);
     EXPECT_EQ(memory.stats().block_count, 1u);
+    tagged_arenas::view& same = moved;
+    moved = std::move(same);
+    EXPECT_NE(moved.make<int>(4), nullptr) << "a view that was moved to itself is the same";
     moved = tagged_arenas::view{};
     memory.end(t);
 }
