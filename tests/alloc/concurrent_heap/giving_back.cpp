@@ -184,7 +184,8 @@ TEST(concurrent_heap, leaves_the_addresses_of_its_caches_to_later_heaps) {
         h.deallocate(h.allocate(100), 100);
         if (i == 0) { first = count_address_pages(); }
     }
-    EXPECT_LE(count_address_pages(), first + 500);
+    // An emulator needs pages itself, at most two for each heap; a cache has ten or more.
+    EXPECT_LE(count_address_pages(), first + 4 * 500);
 }
 
 TEST(concurrent_heap, pages_of_a_block_above_4_MiB_move_when_it_is_resized) {
