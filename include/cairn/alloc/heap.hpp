@@ -260,8 +260,9 @@ public:
     void for_each_block(Visit visit) const;
 
     /// A part of a walk: calls visit(const heap_block&, std::size_t offset) for `count` blocks, and
-    /// for one more where the next one is free. The next call goes on behind them; a heap has one
-    /// walk at a time. `offset`: bytes of blocks and their headers before this one.
+    /// for the free ones right behind them: one, and one for each region that begins with one or is
+    /// empty. The next call goes on behind them; a heap has one walk at a time. `offset`: bytes of
+    /// blocks and their headers before this one.
     ///
     /// The heap may change between two parts. Each block that is live during the whole walk is
     /// shown once; others may be left out.

@@ -256,6 +256,26 @@ TYPED_TEST(heap_test, a_walk_in_parts_shows_each_block_of_a_heap_that_does_not_c
     }));
 }
 
+TYPED_TEST(heap_test, a_part_of_a_walk_shows_the_free_block_of_each_empty_region_behind_it) {
+    heap<TypeParam> h{grow_by{8_KiB}};
+    std::vector<void*> all;
+    while (h.stats().region_count < 8) { all.push_back(h.allocate(6000)); }  // too large to wait
+    for (std::size_t i = 1; i < all.size(); ++i) { h.deallocate(all[i], 6000); }
+    ASSERT_EQ(h.stats().region_count, 8u);
+    std::vector<bool> is_free;
+    h.for_each_block([&](const heap_block& b) { is_free.push_back(b.state == block_state::free); });
+    const auto used = std::find(is_free.begin(), is_free.end(), false);
+    const auto before = static_cast<std::size_t>(used - is_free.begin());
+    std::size_t count = 0;
+    const auto counted = [&](const heap_block&, std::size_t) { ++count; };
+    EXPECT_TRUE(h.for_some_blocks(0, counted));
+    EXPECT_EQ(count, before);
+    EXPECT_FALSE(h.for_some_blocks(1, counted));
+    EXPECT_EQ(count, is_free.size());
+    EXPECT_GE(is_free.size(), 8u);
+    h.deallocate(all[0], 6000);
+}
+
 TYPED_TEST(heap_test, a_walk_in_parts_shows_only_blocks_although_the_heap_changes) {
     heap<TypeParam> h{grow_by{64_KiB}};
     std::mt19937 random{5};

@@ -60,6 +60,34 @@ TEST(heap, what_is_deferred_is_taken_back_before_a_refusal) {
     h.reset();
 }
 
+TEST(heap, what_waits_makes_room_in_one_region_again_and_again) {
+    test_region memory{64_KiB};
+    heap<> h{memory.span()};
+    for (int round = 0; round < 3; ++round) {
+        std::vector<void*> live;
+        while (void* const p = h.allocate(100)) { live.push_back(p); }
+        ASSERT_GT(live.size(), 60u);
+        for (std::size_t i = 0; i < 60; ++i) { h.deallocate(live[i], 100); }
+        void* const large = h.allocate(4000);  // 60 blocks of 112 bytes have room for it
+        ASSERT_NE(large, nullptr) << "round " << round;
+        h.deallocate(large, 4000);
+        for (std::size_t i = 60; i < live.size(); ++i) { h.deallocate(live[i], 100); }
+    }
+    h.reset();
+}
+
+TEST(heap, what_waits_makes_room_after_a_resize_in_a_full_region) {
+    test_region memory{64_KiB};
+    heap<> h{memory.span()};
+    std::vector<void*> live;
+    while (void* const p = h.allocate(100)) { live.push_back(p); }
+    ASSERT_GT(live.size(), 60u);
+    EXPECT_TRUE(h.try_resize(live.back(), 100, 90));
+    for (std::size_t i = 0; i < 60; ++i) { h.deallocate(live[i], 100); }
+    EXPECT_NE(h.allocate(4000), nullptr);
+    h.reset();
+}
+
 TEST(heap, what_was_in_use_waits_and_is_had_again) {
     test_region memory{4_MiB};
     heap<good_fit> h{memory.span()};

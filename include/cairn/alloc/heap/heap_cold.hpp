@@ -235,7 +235,8 @@ void* heap<Fit>::allocate_in_regions(std::uint32_t granules, std::size_t size,
         i = region_of_best_fit(granules, align);
     }
     if constexpr (detail::has_size_classes<Fit>) {
-        if (align <= alignment{detail::granule_size}) {
+        // The rank of one region alone is not kept: give_to_core().
+        if (regions_.count() > 1 && align <= alignment{detail::granule_size}) {
             i = regions_.fullest(Fit::class_of_request(granules) + 1);
         }
     }

@@ -580,8 +580,9 @@ public:
         return true;
     }
 
-    /// `p` waits in `bin` now. Returns: false when put_after_a_look() has to decide; nothing has
-    /// changed then.
+    /// `p` waits in `bin` now.
+    /// Returns: false when put_after_a_look() must come next, which also mends the books; the block
+    ///          is as it was.
     template <bool Watched = detail::poison_is_watched>
     [[nodiscard, CAIRN_FORCE_INLINE]] inline bool put(deferred_bin& bin, std::uint32_t word,
                                                       std::byte* p) noexcept {
