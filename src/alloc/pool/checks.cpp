@@ -34,7 +34,7 @@ void fill_freed(void* slot, std::size_t size) noexcept {
 void pool_checks::remember(pool& p, const pool::chunk& c, const void* slot) noexcept {
     if (c.live == nullptr) { return; }
     const std::size_t size = c.slot_count * p.stride_;
-    const unsigned shift = detail::floor_log2(size / 16 | 1);
+    const unsigned shift = detail::seen_chunks::shift_for(size);
     if (shift > p.seen_.shift) {
         p.seen_ = detail::seen_chunks{p.stride_};
         p.seen_.shift = shift;

@@ -1,6 +1,7 @@
 // What cairn/alloc/pool.hpp promises of its slots. Growth, trimming and iteration:
 // pool_growth_test.cpp.
 #include <cairn/alloc/pool.hpp>
+#include <cairn/alloc/pool/seen_chunks.hpp>
 #include <cairn/core/null_allocator.hpp>
 #include <gtest/gtest.h>
 
@@ -268,5 +269,17 @@ TEST(pool, free_slots_are_poisoned_and_live_ones_are_not) {
     EXPECT_FALSE(cairn::is_poisoned(s[1]));
     p.reset();
     EXPECT_TRUE(cairn::is_poisoned(s[2]));
+}
+
+TEST(pool, a_chunk_of_any_size_has_8_to_17_of_the_32_windows_in_which_it_is_seen) {
+    using cairn::detail::seen_chunks;
+    for (const std::size_t stride : {16u, 32u, 48u, 64u, 80u, 1000u}) {
+        for (std::size_t count = 1; count < 3000; ++count) {
+            const std::size_t size = count * stride;
+            const unsigned shift = seen_chunks::shift_for(size);
+            ASSERT_LE(((size - 1) >> shift) + 1, 16u) << size << " bytes, from a window on";
+            ASSERT_GE(((size - 1) >> shift) + 1, 8u) << size;
+        }
+    }
 }
 }  // namespace
