@@ -301,3 +301,21 @@ TYPED_TEST(slot_table_in, addresses_for_more_rows_than_a_handle_can_name_are_ref
     EXPECT_TRUE(world.emplace(1, vec2{}, "a"));
     world.validate();
 }
+
+TEST(slot_table, algorithms_that_would_leave_handles_behind_do_not_take_its_proxies) {
+    using rows = slot_table<unit<>>;
+    using plain = table<unit<>>;
+    using category = std::iterator_traits<rows::iterator>::iterator_category;
+    static_assert(std::is_same_v<category, std::input_iterator_tag>, "std::rotate chooses by it");
+    static_assert(std::random_access_iterator<rows::iterator>);
+    using category_of_table = std::iterator_traits<plain::iterator>::iterator_category;
+    static_assert(std::is_same_v<category_of_table, std::random_access_iterator_tag>);
+
+    static_assert(std::is_convertible_v<rows::iterator, rows::const_iterator>);
+    static_assert(!std::is_convertible_v<rows::const_iterator, rows::iterator>);
+    static_assert(!std::is_convertible_v<rows::iterator, plain::iterator>);
+    rows world;
+    ASSERT_TRUE(world.emplace(1, vec2{}, "one"));
+    EXPECT_TRUE(world.rows().begin() == world.begin()) << "one way, so it is not ambiguous";
+    EXPECT_TRUE(world.cbegin() == world.begin());
+}

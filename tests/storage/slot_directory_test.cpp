@@ -261,3 +261,33 @@ TEST(slot_directory, is_ready_again_when_a_held_slot_is_abandoned_or_retired_one
     longer.vacate(one);
     EXPECT_TRUE(longer.is_ready());
 }
+
+TEST(slot_directory, a_hidden_slot_is_stale_in_each_of_its_lives_and_not_found_by_the_null_handle) {
+    slot_directory<reuse::lifo> few{
+        {.slot_count_max = 1, .generation_max = 3, .free_min = 0, .first_generation = 2}};
+    for (const std::uint32_t life : {2u, 3u, 1u}) {
+        const std::uint32_t s = few.next();
+        ASSERT_EQ(s, 0u);
+        ASSERT_EQ(few.generation(s), life);
+        few.occupy(s, 7);
+        few.hide(s, life);
+        EXPECT_EQ(few.find(s, life), few.none);
+        EXPECT_EQ(few.fault_of(s, life), handle_fault::stale) << "life " << life;
+        few.stop_hiding(s, life);
+        few.vacate_live(s, life);
+    }
+    EXPECT_EQ(few.worn_out_count(), 1u);
+
+    constexpr std::uint32_t largest = 0x7fff'ffff;
+    slot_directory<reuse::lifo> many{{.slot_count_max = 1,
+                                      .generation_max = largest,
+                                      .free_min = 0,
+                                      .first_generation = largest}};
+    ASSERT_EQ(many.next(), 0u);
+    many.occupy(0, 7);
+    many.hide(0, largest);
+    EXPECT_EQ(many.find(0, 0), many.none) << "the null handle";
+    EXPECT_EQ(many.fault_of(0, largest), handle_fault::stale);
+    many.stop_hiding(0, largest);
+    many.vacate_live(0, largest);
+}

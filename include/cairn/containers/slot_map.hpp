@@ -29,9 +29,10 @@
 // Callbacks: constructors, moves and destructors of objects, `make`, predicates, orders, visitors
 //            may look things up in this map. They must not change it, because rows move under them,
 //            and only constructors and visitors start a loop: a checked build stops.
-//            (stable_slot_map allows changes.) An object that is being erased is not found, and the
-//            handle of the last row must not be looked up meanwhile; while rows move (growth,
-//            erase_if(), sort()), none.
+//            (stable_slot_map allows changes.) An object is not found while its destructor runs;
+//            take() and retire() move it out before that. The handle of the last row must not be
+//            looked up meanwhile; while rows move (growth, erase_if(), sort()), none. size() still
+//            counts an object that erase() destroys; during clear() it is not specified.
 // Threads:   one at a time; find and iteration from many while no thread changes the map.
 #pragma once
 
@@ -655,6 +656,7 @@ public:
     void swap(slot_rows& other) noexcept { std::swap(*this, other); }
 
     /// O(slots). A broken invariant stops a checked build.
+    /// Requires: no insertion or erasure is under way: a callback does not ask.
     void validate() const noexcept {
         slots_.validate();
         rows_.validate();
@@ -876,11 +878,11 @@ private:
     /// The row of `h` is destroyed, and the last row moves into its place.
     void erase_row(std::size_t row, handle_type h) noexcept {
         constexpr bool runs_code = !std::is_trivially_copyable_v<value_type>;
+        CAIRN_ASSERT(slots_.find(h.index(), h.generation()) == row,
+                     "the handle is that of the row");
         if constexpr (runs_code) { slots_.hide(h.index(), h.generation()); }
         rows_.swap_erase(row);
         if constexpr (runs_code) { slots_.stop_hiding(h.index(), h.generation()); }
-        CAIRN_ASSERT(slots_.find(h.index(), h.generation()) == row,
-                     "the handle is that of the row");
         lead(row, handles_[slots_.live_count() - 1]);  // maybe itself
         slots_.vacate_live(h.index(), h.generation());
     }

@@ -27,16 +27,16 @@
 //            beside the object's own; every 64th or so gathers slots, at most step_count_max words
 //            of any number of chunks. erase: five stores, three of them in three cache lines of the
 //            chunk. ++: eight or nine instructions, and a call for each 64 slots and after an
-//            erasure. Growth: one chunk (as many slots as fit 64 KiB, 64 to 4096).
-//            Nothing is copied.
+//            erasure. Growth: one chunk (as many slots as fit 64 KiB, 64 to 4096), and no copy.
 //            The memory of empty chunks goes back, but for that of one.
 // Reuse:     a policy that names an order does not compile. A slot that is reused at once uses up
 //            its lives soonest: keep 31 bits of them (the default).
 // While iterating: with begin() and end(), any object may be erased and others inserted; in
 //            for_each, only the object that is visited may be erased. A new one is visited or not.
 // Callbacks: constructors and destructors of objects may look up, insert, erase and retire others
-//            here: the object that begins or ends cannot be found meanwhile. They must not iterate,
-//            which would meet that object, nor move the map: a checked build stops.
+//            here: the object that begins or ends cannot be found meanwhile (take() moves it out
+//            before). They must not iterate, which would meet that object, nor move the map: a
+//            checked build stops. size() counts what erase() destroys, not what clear() does.
 // Threads:   one at a time; find and iteration from many while no thread changes the map.
 #pragma once
 

@@ -19,6 +19,21 @@ namespace {
 struct one_int {
     int value;
 };
+/// Its destructor asks its map for it and for the null handle.
+struct asks_for_itself {
+    explicit asks_for_itself(slot_map<asks_for_itself>* of) : map{of} {}
+    asks_for_itself(asks_for_itself&&) = default;
+    asks_for_itself& operator=(asks_for_itself&&) = default;
+    ~asks_for_itself() {
+        EXPECT_FALSE(map->find({}));
+        EXPECT_FALSE(map->find(own));
+        EXPECT_EQ(map->fault_of(own), handle_fault::stale);
+        ++asked;
+    }
+    slot_map<asks_for_itself>* map;
+    handle<asks_for_itself> own{};
+    static inline int asked = 0;
+};
 }  // namespace
 
 TEST(slot_map, what_is_wrong_with_a_handle_is_named) {
@@ -174,6 +189,17 @@ static_assert(std::is_same_v<slot_policy<32, 16, reuse::lifo>::tagged<red>::hand
                              handle<int, 32, 16, 0, red>>);
 static_assert(slot_policy<32, 16, reuse::lifo>::tagged<red>::order == reuse::lifo);
 }  // namespace
+
+TEST(slot_map, the_null_handle_finds_no_object_that_is_being_erased) {
+    using handle_type = slot_map<asks_for_itself>::handle_type;
+    slot_map<asks_for_itself> map{system_memory(),
+                                  {.first_generation = handle_type::generation_max}};
+    const handle_type h = map.emplace(&map);
+    ASSERT_EQ(h.index(), 0u);
+    map[h].own = h;
+    EXPECT_TRUE(map.erase(h));
+    EXPECT_EQ(asks_for_itself::asked, 1);
+}
 
 TEST(slot_map, a_tag_makes_handles_of_their_own_type) {
     red_team reds;

@@ -9,7 +9,8 @@
 //
 // Models std::random_access_iterator also where operator[] gives a proxy. The C++17 category is
 // random access then, too, as that of std::vector<bool>: std::stable_sort, std::rotate and
-// std::lower_bound choose by it, and would not compile or take steps of one.
+// std::lower_bound choose by it, and would not compile or take steps of one. Where rows have
+// handles and operator[] gives a proxy it is input: rotating would leave the handles behind.
 #pragma once
 
 #include <compare>
@@ -25,12 +26,16 @@ namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 template <class View>
 class index_iterator {
+    static constexpr bool has_handles = requires { View::have_handles; };
+
 public:
     using value_type = typename View::value_type;
     using reference = decltype(std::declval<const View&>()[std::size_t{}]);
     using difference_type = std::ptrdiff_t;
     using iterator_concept = std::random_access_iterator_tag;
-    using iterator_category = std::random_access_iterator_tag;
+    using iterator_category =
+        std::conditional_t<has_handles && !std::is_lvalue_reference_v<reference>,
+                           std::input_iterator_tag, std::random_access_iterator_tag>;
 
     /// What operator-> returns: holds a proxy, so that it->field works.
     struct arrow {
@@ -41,9 +46,11 @@ public:
     constexpr index_iterator() noexcept = default;
     constexpr index_iterator(View view, std::size_t index) noexcept
         : view_{view}, index_{static_cast<difference_type>(index)} {}
-    /// To const: wherever the view of `other` turns into this one's.
+    /// To const: wherever the view of `other` turns into this one's. Rows with handles do not turn
+    /// into rows without, or both ways would be open to a comparison.
     template <class Other>
-        requires(!std::is_same_v<Other, View> && std::is_convertible_v<const Other&, View>)
+        requires(!std::is_same_v<Other, View> && std::is_convertible_v<const Other&, View> &&
+                 (has_handles || !requires { Other::have_handles; }))
     constexpr index_iterator(const index_iterator<Other>& other) noexcept
         : view_{other.view_}, index_{other.index_} {}
 

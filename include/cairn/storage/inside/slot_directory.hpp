@@ -243,7 +243,8 @@ public:
     /// the destructor of what it leads to. stop_hiding() comes before set_value() and
     /// vacate_live(), whose asserts alone read the word.
     void hide(std::uint32_t index, std::uint32_t generation) noexcept {
-        slots_[index].word = generation + (vacant + 1);
+        // Where the ring closes the sum could be 0, the word of the null handle.
+        slots_[index].word = lives_.turns_at(generation) ? vacant : generation + (vacant + 1);
     }
     void stop_hiding(std::uint32_t index, std::uint32_t generation) noexcept {
         if constexpr (asserts_enabled) { slots_[index].word = generation; }
