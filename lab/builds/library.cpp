@@ -6,6 +6,7 @@
 #include "src/alloc/heap/heap_memory.cpp"
 #include "src/alloc/heap/region_base.cpp"
 #include "src/alloc/inside/arena_checks.cpp"
+#include "src/alloc/inside/heap_block.cpp"
 #include "src/alloc/pool.cpp"
 #include "src/alloc/pool/checks.cpp"
 #include "src/alloc/pool/growth.cpp"
