@@ -23,6 +23,18 @@ void expect_second_free_is_told(const std::string& said) {
         << said;
 }
 
+// Each module of a program may have sentences of its own.
+TEST(heap_hardening_of_modules, the_text_of_a_sentence_says_what_the_misuse_is) {
+    const auto kind_of = [](std::string sentence) {
+        (void)sentence_of([&] { detail::heap_is_corrupt(sentence.c_str(), nullptr); });
+        return kind;
+    };
+    EXPECT_EQ(kind_of(detail::heap_promise::freed_once), misuse_kind::double_free);
+    EXPECT_EQ(kind_of(detail::heap_promise::freed_here), misuse_kind::foreign_pointer);
+    EXPECT_EQ(kind_of(detail::heap_promise::freed_size), misuse_kind::wrong_size);
+    EXPECT_EQ(kind_of(detail::heap_promise::links), misuse_kind::corrupted);
+}
+
 TYPED_TEST(heap_hardening, a_second_free_in_a_row_is_told_before_the_block_has_two_owners) {
     for (std::size_t size = 8; size < 3000; size += 61) {
         const std::string said = sentence_of([&] {
