@@ -241,6 +241,9 @@ void cache_registry::exit_thread(cache_home& home, thread_record& record) noexce
     // now would never be given back.
     mine.state.is_ending = true;
     for (unsigned i = 0; i < home.entry_count; ++i) { mine.entries[i] = {0, nullptr}; }
+    // No way to a cache is left: an assert handler that empty() calls may allocate.
+    second_cache_table* const second = std::exchange(mine.state.second, nullptr);
+    mine.state.record = nullptr;
     {
         // An owner that is ending waits in leave() until its caches are back.
         const lock_scope held{home.lock};
@@ -250,9 +253,7 @@ void cache_registry::exit_thread(cache_home& home, thread_record& record) noexce
             make_idle(*c->owner, *c);
         }
     }
-    mine.state.record = nullptr;
-    if (mine.state.second != nullptr) { home.tables.give(mine.state.second); }
-    mine.state.second = nullptr;
+    if (second != nullptr) { home.tables.give(second); }
     home.records.give(&record);
 }
 
