@@ -78,7 +78,7 @@ void* concurrent_heap::take_cold(cache& which, unsigned k) noexcept {
     if (c == nullptr) { return take_shared(k); }
     if (c->count(k) == 0) {
         heed_trim(*c);
-        grow_limit(*c, k);
+        grow_limit(*c, k, heap_cache::limit_max(k));
         if (c->limits[k] == 0) { return take_shared(k); }
         if (fill(*c, k) == 0) { return nullptr; }
     }
@@ -93,8 +93,7 @@ void concurrent_heap::put_cold(cache& which, unsigned k, void* p) noexcept {
     if (c != nullptr && c->count(k) == c->limits[k]) {
         heed_trim(*c);
         // A thread that only frees needs two batches; a stack that runs empty gets more.
-        const bool may_grow = c->limits[k] < 2 * heap_batch::slot_count_max;
-        if (may_grow && c->count(k) == c->limits[k]) { grow_limit(*c, k); }
+        if (c->count(k) == c->limits[k]) { grow_limit(*c, k, heap_cache::limit_of_full); }
         if (c->count(k) == c->limits[k]) { spill(*c, k, (c->limits[k] + 1u) / 2); }
     }
     if (c == nullptr || c->limits[k] == 0) {
@@ -119,7 +118,8 @@ void* concurrent_heap::take_shared(unsigned k) noexcept {
     return nullptr;
 }
 
-/// Gets slots into an empty stack, the lowest address on top. Returns: how many; 0: exhausted.
+/// Gets slots into an empty stack; the lowest address is on top, unless the order is random.
+/// Returns: how many; 0: exhausted.
 unsigned concurrent_heap::fill(cache& c, unsigned k) noexcept {
     void* slot_array[heap_batch::slot_count_max];
     const unsigned wanted =
@@ -191,14 +191,13 @@ unsigned concurrent_heap::batch_count_max(unsigned k) const noexcept {
 // ------------------------------------------------------------------------------------------------
 // limits
 
-/// Doubles the limit of a stack that is empty or full, within the bounds of heap_cache.hpp.
-void concurrent_heap::grow_limit(cache& c, unsigned k) noexcept {
+/// Doubles the limit of a stack that is empty or full, to `bound` and limit_max() at most.
+void concurrent_heap::grow_limit(cache& c, unsigned k, unsigned bound) noexcept {
     const unsigned old = c.limits[k];
-    const unsigned most = heap_cache::limit_max(k);
-    const unsigned first = std::min(heap_cache::first_limit, most);
-    const unsigned wanted = old == 0 ? first : std::min(2 * old, most);
+    const unsigned most = std::min(bound, heap_cache::limit_max(k));
+    if (old >= most) { return; }
+    const unsigned wanted = std::min(old == 0 ? heap_cache::first_limit : 2 * old, most);
     const std::size_t more = (wanted - old) * sizes::size_of(k);
-    if (more == 0) { return; }
     if (more > c.size_left) { take_room(c, k, more); }
     if (more <= c.size_left) {
         c.size_left -= more;

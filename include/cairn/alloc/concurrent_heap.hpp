@@ -34,8 +34,9 @@
 // fork():    at any moment; the child may use the heap at once. What other threads of the parent
 //            had in their caches is lost to it and counts as used.
 // Misuse:    every build stops when a slot comes back twice to its chunk, or twice in a row to a
-//            cache. Checked builds know of each slot whether it is live, and of each address which
-//            heap has it. hardened<concurrent_heap> (hardened.hpp) knows more in every build.
+//            cache, and at deallocate(p) of memory that went back. Checked builds know of each
+//            slot whether it is live, and of each address which heap has it.
+//            hardened<concurrent_heap> (hardened.hpp) knows more in every build.
 // Source:    Bonwick and Adams, "Magazines and Vmem", 2001; snmalloc's page map.
 #pragma once
 
@@ -238,7 +239,7 @@ private:
     void spill(cache& c, unsigned k, unsigned count) noexcept;
     void empty(cache& c) noexcept;
     void heed_trim(cache& c) noexcept;
-    void grow_limit(cache& c, unsigned k) noexcept;
+    void grow_limit(cache& c, unsigned k, unsigned bound) noexcept;
     void take_room(cache& c, unsigned for_class, std::size_t size) noexcept;
     void move_stack(cache& c, unsigned k, unsigned limit) noexcept;
     void drain_batches() noexcept;
@@ -256,13 +257,14 @@ private:
     // Caches: concurrent_heap/heap_registry.cpp.
     [[nodiscard]] cache* usable(cache& which) noexcept;
 
-    // Checked builds: concurrent_heap/heap_checks.cpp.
+    // Reports, and what checked builds look at: concurrent_heap/heap_checks.cpp.
     void note_taken(void* p, unsigned k) noexcept;
     void note_freed(void* p, unsigned k, call_site from) noexcept;
     [[nodiscard]] record& expect_own(const void* p, call_site from) const noexcept;
     void expect_large(const record& r, const void* p, std::size_t size,
                       call_site from) const noexcept;
     [[noreturn]] void freed_twice(const void* p, call_site from) const noexcept;
+    [[noreturn]] void freed_elsewhere(const void* p, call_site from) const noexcept;
 
     // Read by every operation, written never, as the serial in the base.
     detail::unit_map* map_ = nullptr;
@@ -350,8 +352,8 @@ inline void concurrent_heap::deallocate_here(cache& c, void* p, std::size_t size
 inline void concurrent_heap::deallocate_here(cache& c, void* p, call_site from) noexcept {
     if constexpr (CAIRN_CALLER_IS_OPTIMIZED && !asserts_enabled) {
         if (p == nullptr) [[unlikely]] { return; }
-        const std::uint8_t kind = map_->kind(p);
-        if (kind != detail::unit_map::large) [[likely]] { return put(c, kind - 1u, p); }
+        const std::size_t k = map_->kind(p) - std::size_t{1};
+        if (k < sizes::class_count) [[likely]] { return put(c, static_cast<unsigned>(k), p); }
     }
     deallocate_unsized(c, p, from);
 }

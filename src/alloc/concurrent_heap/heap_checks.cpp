@@ -180,6 +180,14 @@ void concurrent_heap::freed_twice(const void* p, call_site from) const noexcept 
                           concurrent_heap_checks::about(*this, misuse_kind::double_free, p, from));
 }
 
+/// In every build: the block was freed, and its chunk or units went back.
+void concurrent_heap::freed_elsewhere(const void* p, call_site from) const noexcept {
+    detail::assert_failed(
+        "a heap has a block at the address (checked in every build)",
+        "a block comes back to the heap that gave it out",
+        concurrent_heap_checks::about(*this, misuse_kind::foreign_pointer, p, from));
+}
+
 // ------------------------------------------------------------------------------------------------
 // checked builds
 

@@ -172,11 +172,11 @@ bool concurrent_heap::owns(const void* p) const noexcept {
     return r != nullptr && r->segment->heap == this;
 }
 
-void concurrent_heap::deallocate_unsized(cache& c, void* p,
-                                         [[maybe_unused]] call_site from) noexcept {
+void concurrent_heap::deallocate_unsized(cache& c, void* p, call_site from) noexcept {
     if (p == nullptr) { return; }
     if constexpr (asserts_enabled) { (void)expect_own(p, from); }
     const std::uint8_t kind = map_->kind(p);
+    if (kind == unit_map::nothing) [[unlikely]] { freed_elsewhere(p, from); }
     if (kind == unit_map::large) {
         record& r = *map_->record(p);
         if constexpr (asserts_enabled) { expect_large(r, p, 0, from); }

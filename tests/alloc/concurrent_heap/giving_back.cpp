@@ -312,6 +312,25 @@ TEST(concurrent_heap, a_thread_that_only_frees_keeps_128_slots_of_a_size) {
     h.validate();
 }
 
+TEST(concurrent_heap, a_view_that_only_frees_keeps_128_slots_after_another_class_took_room) {
+    concurrent_heap h{cairn::system_pages(), {.cache_size_max = 16_KiB}};
+    std::vector<void*> blocks(1000);
+    for (void*& p : blocks) { p = h.allocate(16); }
+    void* const other = h.allocate(2_KiB);
+    h.release_this_thread();
+    auto view = h.local();
+    std::size_t most = 0;
+    for (std::size_t i = 0; i < blocks.size(); ++i) {
+        // Its stack would need all bytes of the cache: the full one leaves a batch, and goes on
+        // with a limit of 68.
+        if (i == 128) { view.deallocate(other, 2_KiB); }
+        view.deallocate(blocks[i], 16);
+        most = std::max(most, h.stats().cached_size);
+    }
+    EXPECT_EQ(most, 128 * 16u);
+    h.validate();
+}
+
 TEST(concurrent_heap, is_unchanged_when_upstream_refuses_any_of_its_requests) {
     for (std::size_t request = 0; request < 12; ++request) {
         test_upstream upstream;

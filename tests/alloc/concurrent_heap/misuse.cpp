@@ -9,6 +9,7 @@
 #include <cstring>
 #include <functional>
 #include <string>
+#include <thread>
 
 #include "support/sanitizers.hpp"
 
@@ -95,7 +96,60 @@ TEST(concurrent_heap, a_slot_that_comes_to_its_chunk_twice_stops_every_build) {
     });
     EXPECT_EQ(twice.kind(), misuse_kind::double_free) << twice;
 }
+
+// In every build: its chunk is not there any more. Checked builds name it at the free.
+TEST(concurrent_heap, a_slot_that_comes_back_after_its_chunk_went_stops_every_build) {
+    concurrent_heap h;
+    void* const p = h.allocate(100);
+    h.deallocate(p, 100);
+    h.release_this_thread();
+    h.trim();
+    ASSERT_FALSE(h.owns(p));
+    const auto twice = expect_broken_promise([&] {
+        h.deallocate(p, 100);
+        h.release_this_thread();
+    });
+    EXPECT_EQ(twice.kind(),
+              asserts_enabled ? misuse_kind::foreign_pointer : misuse_kind::double_free)
+        << twice;
+}
+
+cairn::detail::installed_handler told;
+
+TEST(concurrent_heap, a_handler_may_allocate_from_the_heap_of_a_thread_that_ends) {
+    if (asserts_enabled) { GTEST_SKIP() << "the second free is told at once"; }
+    static concurrent_heap h;
+    const auto twice = expect_broken_promise([] {
+        told = cairn::set_assert_handler([](const cairn::broken_promise& broken, void*) {
+            if (h.allocate(100) != nullptr) { told.handler(broken, told.context); }
+        });
+        std::thread{[] {
+            void* const p = h.allocate(100);
+            void* const q = h.allocate(100);
+            h.deallocate(p, 100);
+            h.deallocate(q, 100);
+            h.deallocate(p, 100);
+        }}.join();
+    });
+    EXPECT_EQ(twice.kind(), misuse_kind::double_free) << twice;
+}
 #endif
+
+// In every build: the map knows of no block there.
+TEST(concurrent_heap, an_unsized_free_of_memory_that_went_back_stops_every_build) {
+    concurrent_heap h;
+    for (const std::size_t size : {100_B, 100_KiB}) {
+        void* const p = h.allocate(size);
+        h.deallocate(p);
+        h.release_this_thread();
+        h.trim();
+        ASSERT_FALSE(h.owns(p));
+        const auto twice = expect_broken_promise([&] { h.deallocate(p); });
+        EXPECT_EQ(twice.kind(), misuse_kind::foreign_pointer) << twice;
+        const auto by_view = expect_broken_promise([&] { h.local().deallocate(p); });
+        EXPECT_EQ(by_view.kind(), misuse_kind::foreign_pointer) << by_view;
+    }
+}
 
 // In every build: the slot is the newest of the thread's stack.
 TEST(concurrent_heap, a_slot_freed_twice_in_a_row_stops_every_build) {

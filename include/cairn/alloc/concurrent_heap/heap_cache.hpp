@@ -47,6 +47,7 @@ struct slot_stack_ceiling {
 struct heap_cache : thread_cache {
     static constexpr unsigned class_count = slot_sizes::class_count;
     static constexpr unsigned first_limit = 8;
+    static constexpr unsigned limit_of_full = 128;  // to which a stack that is full grows
     static constexpr std::size_t first_page = 4096;
 
     /// Slots to which the stack of class `c` may grow.

@@ -122,7 +122,7 @@ struct basic_slot_chunk {
 };
 
 /// What a bin asks of its heap: `place` has
-///     chunk* find(void* slot)          the chunk in which a slot lies
+///     chunk* find(void* slot)          the chunk in which a slot lies; nullptr: it has gone
 ///     chunk* take_chunk(unsigned c)    a chunk that was cut for class c; nullptr: refused
 ///     void release(chunk&)             all its slots are free; it serves any class
 ///     keeps_chunks                     true: chunks leave by take_empty() alone
@@ -186,7 +186,7 @@ public:
         }
         for (unsigned i = 0; i < count; ++i) {
             CAIRN_DETAIL_STEP();
-            if (give_one(*of[i], slot_array[i], place)) { empty[empty_count++] = of[i]; }
+            if (give_one(of[i], slot_array[i], place)) { empty[empty_count++] = of[i]; }
         }
         lock_.unlock();
         for (unsigned i = 0; i < empty_count; ++i) { place.release(*empty[i]); }
@@ -347,14 +347,15 @@ private:
         }
         return taken;
     }
-    /// Returns: true when the chunk has left the bin.
+    /// `of`: nullptr: the chunk of the slot has gone. Returns: true when it has left the bin.
     template <class Place>
-    bool give_one(chunk& c, void* slot, Place&& place) noexcept {
-        const bool was_full = c.free_count == 0;
-        if (!c.give(slot)) [[unlikely]] {
+    bool give_one(chunk* of, void* slot, Place&& place) noexcept {
+        const bool was_full = of != nullptr && of->free_count == 0;
+        if (of == nullptr || !of->give(slot)) [[unlikely]] {
             lock_.unlock();  // an assert handler may allocate from this bin
             place.freed_twice(slot);
         }
+        chunk& c = *of;
         if (was_full) { append(c); }
         const bool is_alone = first_ == &c && last_ == &c;
         if (c.free_count != c.slot_count || is_alone || place.keeps_chunks) { return false; }
