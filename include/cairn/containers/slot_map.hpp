@@ -747,12 +747,12 @@ protected:
             return living_row(rows, row);
         }
     }
-    /// The row of `h`. Where it finds nothing, checked builds stop, and with `Always` every build.
-    template <bool Always = asserts_enabled>
+    /// The row of `h`. Where it finds nothing, checked builds stop, and with `InEveryBuild` every one.
+    template <bool InEveryBuild = asserts_enabled>
     [[nodiscard]] [[CAIRN_FORCE_INLINE]] std::uint32_t live_row(handle_type h,
                                                                 call_site from) const noexcept {
         const std::uint32_t row = slots_.find(h.index(), h.generation());
-        if (Always && row == none) [[unlikely]] { refuse(h, from); }
+        if (InEveryBuild && row == none) [[unlikely]] { refuse(h, from); }
         return row;
     }
     /// Stops the program and names what is wrong with `h`. Requires: it finds nothing.
