@@ -186,6 +186,10 @@ code, text = lab("--peer", f"plf_hive={hive}", "pool", "--peer", f"entt={folder}
 check(code == 0 and f"CAIRN_LAB_PEER_FOLDERS=plf_hive={hive};entt={folder}" in (checkout / "build/configured").read_text()
       and "words: lab" in text and " pool" in text and "--peer" not in text.split("words:")[1].splitlines()[0],
       "make lab LAB='--peer NAME=FOLDER' hands the folders to the configuration and the other words to the command", text)
+for words, begin in ((["demo", "--full"], "words: lab --json"), (["demo"], "words: lab --quick --json")):
+    code, text = lab(*words)
+    check(begin in text and text.split(begin)[1].splitlines()[0].endswith(" " + " ".join(words)),
+          f"make lab LAB='{' '.join(words)}' gives the command --quick or --full, not both", (code, text))
 for bad in (["--peer"], ["--peer", "entt"], ["--peer", "entt=/nowhere"], ["--peer", f"nosuch={folder}"]):
     code, text = lab(*bad)
     check(code == 1 and len(text.strip().splitlines()) == 1, f"{' '.join(bad[:2])} is refused with one sentence", text)
