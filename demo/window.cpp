@@ -15,7 +15,11 @@
 #include <SDL.h>
 #include <SDL_opengl.h>
 #include <backends/imgui_impl_opengl2.h>
-#include <backends/imgui_impl_sdl.h>
+#if __has_include(<backends/imgui_impl_sdl2.h>)  // since Dear ImGui 1.89.3
+#    include <backends/imgui_impl_sdl2.h>
+#else
+#    include <backends/imgui_impl_sdl.h>
+#endif
 
 #include <cstdio>
 #include <string>

@@ -2,7 +2,7 @@
 """Makes a picture of each page of the inspector in the demo, under Xvfb, and looks at it.
 
 Usage: screenshots_test.py CAIRN-DEMO FOLDER    FOLDER/PAGE.png: the inspector alone
-Exit status 77: there is no Xvfb here.
+Exit status 77: there is no Xvfb here, it gives no display, or the demo gets no window on it.
 """
 import os
 import pathlib
@@ -43,12 +43,19 @@ def write_png(file, rows):
     file.write_bytes(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", data) + chunk(b"IEND", b""))
 
 
+def leave(why):
+    print(f"demo_screenshots: {why}, so no picture is made")
+    sys.exit(77)
+
+
 def picture_of(demo, page, folder, display):
     bmp = folder / f"{page}.bmp"
     words = ["--memory", "malloc", "--page", "frames"] if page == "malloc" else ["--page", page]
     environment = dict(os.environ, DISPLAY=f":{display}", SDL_VIDEODRIVER="x11", LIBGL_ALWAYS_SOFTWARE="1")
-    subprocess.run([demo, "--screenshot", bmp, "--frames", "60", *words], env=environment, check=True,
-                   timeout=120)
+    done = subprocess.run([demo, "--screenshot", bmp, "--frames", "60", *words], env=environment, timeout=120)
+    if done.returncode == 3:
+        leave("the demo gets no window on the display of Xvfb")
+    done.check_returncode()
     rows = inspector_in(rows_of(bmp.read_bytes()))
     bmp.unlink()
     write_png(folder / f"{page}.png", rows)
@@ -58,8 +65,7 @@ def picture_of(demo, page, folder, display):
 def main():
     demo, folder = sys.argv[1], pathlib.Path(sys.argv[2])
     if shutil.which("Xvfb") is None:
-        print("demo_screenshots: there is no Xvfb here, so no picture is made")
-        return 77
+        leave("there is no Xvfb here")
     folder.mkdir(parents=True, exist_ok=True)
     reader, writer = os.pipe()
     server = subprocess.Popen(["Xvfb", "-displayfd", str(writer), "-screen", "0", "1280x720x24", "-nolisten", "tcp"],
@@ -68,6 +74,8 @@ def main():
     try:
         with os.fdopen(reader) as answer:
             display = answer.readline().strip()
+        if not display:
+            leave("Xvfb gives no display")
         pictures = {page: picture_of(demo, page, folder, display) for page in PAGES}
     finally:
         server.terminate()
