@@ -197,7 +197,8 @@ function(lab_peer name package)
                 -Wl,--push-state,--as-needed ${also} -Wl,--pop-state)
         endif()
         lab_probe(why ${name} ${lab_peers_folder}/probe.cpp TARGET ${candidate}
-            FILES ${lab_peers_folder}/${name}.hpp ${files} ${files_of_${number}})
+            FILES ${lab_peers_folder}/${name}.hpp ${lab_peers_folder}/kinds.hpp ${lab_peers_folder}/plf_store.hpp
+                ${lab_peers_folder}/../families/graph_family.hpp ${files} ${files_of_${number}})
         if(why STREQUAL "")
             set(present TRUE)
             set(detail ${place})

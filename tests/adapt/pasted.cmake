@@ -1,5 +1,6 @@
 # Programs that are the code of docs/adapters.md and nothing else: what a reader pastes, with only that library.
 file(READ ${PROJECT_SOURCE_DIR}/docs/adapters.md cairn_adapters_page)
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/docs/adapters.md)
 foreach(adapter ${CAIRN_ADAPTERS})
     if(NOT cairn_adapters_page MATCHES "snippet: examples/libraries/${adapter}[.]cpp#use -->\n```cpp\n([^`]*)```")
         message(FATAL_ERROR "docs/adapters.md has no code for ${adapter}")
