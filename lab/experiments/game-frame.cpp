@@ -259,7 +259,7 @@ const lab::registration frames{
         c.cairn("the cairn way", plays<the_cairn_way>(count));
         c.cairn("one cairn::heap", plays<all_from<one_heap>>(count));
         c.cairn("one cairn::concurrent_heap", plays<all_from<thread_heap>>(count));
-        c.mallocs(plays<all_from<general_malloc>>(count));
+        c.mallocs(plays<all_from<sized_malloc>>(count));
         e.also(c, "above the touches, mean", {.unit = "us/frame"});
         for (const char* column :
              {"time in memory, p50", "time in memory, p99", "time in memory, max"}) {

@@ -303,7 +303,7 @@ void add_bursts(lab::comparison& c) {
         };
     };
     c.cairn("cairn::heap<> as constructed", on("cairn::heap<>", adapter_tag<default_heap>{}));
-    c.mallocs(on("malloc", adapter_tag<general_malloc>{}));
+    c.mallocs(on("malloc", adapter_tag<sized_malloc>{}));
 }
 
 template <class Work>
@@ -405,7 +405,7 @@ void add_churn(lab::experiment& e) {
     full.cairn("cairn::heap<quick_fit>",
                runs<churn<>>()(adapter_tag<full_heap<cairn::quick_fit>>{}));
     full.cairn("cairn::heap<> as constructed", runs<churn<>>()(adapter_tag<default_heap>{}));
-    full.mallocs(runs<churn<>>()(adapter_tag<general_malloc>{}));
+    full.mallocs(runs<churn<>>()(adapter_tag<sized_malloc>{}));
 }
 
 /// 200 and 1,000 live blocks, a region that is four fifths full, and bursts.
@@ -430,7 +430,7 @@ void add_few_live(lab::experiment& e) {
                runs<few_live<4200, 1024>>()(adapter_tag<small_region>{}));
     full.baseline("cairn::heap<> of 1.25 MiB, 10 blocks live",
                   runs<few_live<10, 1024>>()(adapter_tag<small_region>{}));
-    full.mallocs(runs<few_live<4200, 1024>>()(adapter_tag<general_malloc>{}));
+    full.mallocs(runs<few_live<4200, 1024>>()(adapter_tag<sized_malloc>{}));
     add_bursts(e.compare(
         "bursts of 1,000 to 64,000, steepest step",
         {.unit = "x", .measure = lab::measure::value, .weight = 0.3, .quick_samples = 5}));
@@ -448,7 +448,7 @@ void add_wrapped(lab::experiment& e) {
     c.cairn("cairn::concurrent_heap", make(adapter_tag<thread_heap>{}));
     c.cairn("cairn::hardened<concurrent_heap>",
             make(adapter_tag<cairn::hardened<cairn::concurrent_heap>>{}));
-    c.mallocs(make(adapter_tag<general_malloc>{}));
+    c.mallocs(make(adapter_tag<sized_malloc>{}));
 }
 
 void add_offsets(lab::experiment& e) {

@@ -107,6 +107,7 @@ public:
         free_.pop_back();
         return object;
     }
+    void release(stub* object) { free_.push_back(object); }
 
 private:
     void grow() {
@@ -120,26 +121,26 @@ private:
     std::size_t count_ = 0;
 };
 struct new_and_delete {
-    std::vector<std::unique_ptr<stub>> all;
-    new_and_delete() { all.reserve(object_count); }
-    stub* acquire_raw() { return all.emplace_back(new stub).get(); }
+    stub* acquire_raw() { return new stub; }
+    void release(stub* object) { delete object; }
 };
-/// Its objects go back before it ends.
+/// The user of any of them: holds each object in an array that is ready before the clock, and gives
+/// all back before the pool ends.
 template <class Pool>
 struct kept_in {
     Pool pool;
-    std::vector<stub*> held;
-    kept_in() { held.reserve(object_count); }
+    std::vector<stub*> held = std::vector<stub*>(object_count);
     ~kept_in() {
         for (stub* const object : held) { pool.release(object); }
     }
-    stub* acquire_raw() { return held.emplace_back(pool.acquire_raw()); }
 };
 
 template <class Pool>
 auto grown_from_nothing() {
-    return lab::longest_of(object_count, lab::made<Pool>(),
-                           [](Pool& pool, std::size_t) { lab::keep(pool.acquire_raw()); });
+    using user = kept_in<Pool>;
+    return lab::longest_of(object_count, lab::made<user>(), [](user& u, std::size_t k) {
+        lab::keep(u.held[k] = u.pool.acquire_raw());
+    });
 }
 
 /// Two threads build all objects: in turn, so that neighbours on a line are of both, or halves.
@@ -169,9 +170,9 @@ const lab::registration hooks_and_growth{
             lab::compare_longest(e, "longest acquire, 10000 objects from nothing");
         growth.peer("doubles, builds all at once", grown_from_nothing<doubling_pool>());
         growth.peer("new", grown_from_nothing<new_and_delete>());
-        growth.cairn("cairn::object_pool", grown_from_nothing<kept_in<cairn::object_pool<stub>>>());
+        growth.cairn("cairn::object_pool", grown_from_nothing<cairn::object_pool<stub>>());
         growth.cairn("cairn::concurrent_object_pool",
-                     grown_from_nothing<kept_in<cairn::concurrent_object_pool<stub>>>());
+                     grown_from_nothing<cairn::concurrent_object_pool<stub>>());
 
         if (e.options().hardware_threads() < 2) { return; }
         lab::comparison& lines =

@@ -1,6 +1,6 @@
 // lab/experiments/jobs.cpp - memory that the jobs of a frame fill, on one thread or on several.
 //
-//      frame:   job   job   job   job  ...      each thread takes the next job
+//      frame:   job   job   job   job  ...      each thread has every second job
 //               <- 20 to 200 requests of 16 to 256 bytes ->
 //      end:     one call, or each block is freed, by another thread than its maker where there is one
 //
@@ -68,6 +68,13 @@ struct freed_alone {
             return made->back().p;
         }
     };
+    /// The lists of `count` blocks, whose pages are in place before memory is measured.
+    void make_room(std::size_t count) {
+        for (list& l : made) {
+            l.blocks.resize(count);
+            l.blocks.clear();
+        }
+    }
     job_memory job(unsigned t) { return {&memory, &made[t].blocks}; }
     void leave(unsigned t, unsigned threads) {
         std::vector<object>& others = made[(t + 1) % threads].blocks;
@@ -109,6 +116,7 @@ public:
     }
     /// One frame, of which nothing is freed. Memory in place over bytes that were asked for.
     void fill(lab::sample& s, const std::string& blocks_case, const std::string& taken_case) {
+        if constexpr (requires { memory_.make_room(0); }) memory_.make_room(jobs_ * requests_);
         const lab::resident_since_here taken;
         people_.run(s, [&](unsigned t) { work(t); });
         double asked = 0;

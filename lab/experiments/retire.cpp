@@ -78,7 +78,12 @@ struct owners {
         return place;
     }
     void retire(id place, std::uint64_t fence) {
-        limbo.add(std::move(all[place]), fence);
+        if constexpr (std::is_copy_constructible_v<Owner>) {  // both own it for a moment
+            limbo.add(all[place], fence);
+            all[place].reset();
+        } else {
+            limbo.add(std::move(all[place]), fence);
+        }
         free_places.push_back(place);
     }
     void collect(std::uint64_t completed) { limbo.collect(completed); }

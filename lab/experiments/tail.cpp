@@ -46,7 +46,7 @@ constexpr const char* columns[] = {"p50",          "p99", "p99.9", "p99.99", "p9
 template <class A, bool OneSize>
 constexpr bool is_drawn = false;
 template <bool OneSize>
-constexpr bool is_drawn<general_malloc, OneSize> = true;
+constexpr bool is_drawn<sized_malloc, OneSize> = true;
 template <>
 constexpr bool is_drawn<size_class_lifo, false> = true;
 template <>
@@ -212,7 +212,7 @@ void add_slots(lab::comparison& c, Make make) {
             make(adapter_tag<of_arena<cairn::growing_arena, std::size_t{64} << 10>>{}));
     c.cairn("cairn::virtual_arena", make(adapter_tag<of_arena<cairn::virtual_arena, room>>{}));
     c.cairn("cairn::double_ended_arena", make(adapter_tag<of_double_ended_arena>{}));
-    c.mallocs(make(adapter_tag<general_malloc>{}));
+    c.mallocs(make(adapter_tag<sized_malloc>{}));
 }
 
 void add_columns(lab::experiment& e, lab::comparison& those, const std::string& of) {

@@ -189,7 +189,7 @@ const lab::registration threads{
             "where it has one, and live blocks are those of all threads together. Memory is that "
             "of "
             "four threads with 100,000 blocks; freed by other threads at random, after that each "
-            "thread gives back what it keeps, and one of them what the malloc keeps.";
+            "thread gives back what it and the malloc keep.";
         const std::vector<unsigned> counts = lab::crew_sizes(e.options().hardware_threads());
         add_slots(e, counts);
         add_any_size(e, counts);

@@ -193,7 +193,7 @@ void add_heaps(comparison& c, Make make, who w = {}) {
         c.cairn("cairn::heap<first_fit>", make(adapter_tag<cairn_heap<cairn::first_fit>>{}));
         c.cairn("cairn::heap<half_fit>", make(adapter_tag<cairn_heap<cairn::half_fit>>{}));
     }
-    c.mallocs(make(adapter_tag<general_malloc>{}));
+    c.mallocs(make(adapter_tag<sized_malloc>{}));
     c.with_malloc("mimalloc", "mimalloc heap", make(adapter_tag<mimalloc_heap>{}));
     if (w.slow_peers) {
         c.peer("std::pmr::unsynchronized_pool", make(adapter_tag<std_pmr_pool>{}));

@@ -373,6 +373,13 @@ inline void give_back_of_malloc() {
          {"MallocExtension_MarkThreadIdle", "MallocExtension_ReleaseFreeMemory"}) {
         if (const auto release = heaps::sized_malloc::found<plain>(name)) release();
     }
+    using command = int (*)(int, void*);
+    const auto of_tbb = heaps::sized_malloc::found<command>("scalable_allocation_command");
+    // The lab links tbbmalloc as a peer: it is the malloc only where its proxy is here, too.
+    if (of_tbb != nullptr && heaps::sized_malloc::found<plain>("__TBB_malloc_proxy") != nullptr) {
+        of_tbb(1, nullptr);  // TBBMALLOC_CLEAN_THREAD_BUFFERS
+        of_tbb(0, nullptr);  // TBBMALLOC_CLEAN_ALL_BUFFERS
+    }
     if (const auto mallctl = heaps::sized_malloc::found<control>("mallctl")) {
         mallctl("thread.tcache.flush", nullptr, nullptr, nullptr, 0);
         mallctl("arena.4096.purge", nullptr, nullptr, nullptr, 0);  // of all arenas

@@ -53,6 +53,7 @@ std::uint64_t read(png_structp png, png_infop info) {
 }  // namespace
 
 int main(int count, char** words) {
+    std::memset(file, 1, sizeof file);  // its pages are the program's, not the library's
     cairn::growing_arena memory;
     return lab::middleware::run(count, words, [&](bool on_cairn, auto& call) -> std::uint64_t {
         constexpr const char* version = PNG_LIBPNG_VER_STRING;

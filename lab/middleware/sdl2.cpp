@@ -4,9 +4,13 @@
 #define SDL_MAIN_HANDLED
 #include <SDL.h>
 
+#include <cstring>
+
 #include "lab/middleware/run.hpp"
 
 namespace {
+
+char file[1 << 20];
 
 std::uint64_t picture(int i) {
     const int side = 16 << i % 5;
@@ -17,7 +21,6 @@ std::uint64_t picture(int i) {
     SDL_FillRect(drawn, nullptr, 0xff00ff00U + static_cast<Uint32>(i));
     SDL_BlitScaled(drawn, nullptr, scaled, nullptr);
     SDL_Surface* const packed = SDL_ConvertSurfaceFormat(scaled, SDL_PIXELFORMAT_RGB565, 0);
-    static char file[1 << 20];
     SDL_RWops* const out = SDL_RWFromMem(file, sizeof file);
     SDL_SaveBMP_RW(drawn, out, 0);
     const auto size = static_cast<std::uint64_t>(SDL_RWtell(out));
@@ -32,6 +35,7 @@ std::uint64_t picture(int i) {
 }  // namespace
 
 int main(int count, char** words) {
+    std::memset(file, 1, sizeof file);  // its pages are the program's, not the library's
     SDL_SetMainReady();
     if (lab::middleware::is_on_cairn(count, words)) cairn::set_sdl2_memory();
     return lab::middleware::run(count, words, [](bool, auto& call) -> std::uint64_t {
