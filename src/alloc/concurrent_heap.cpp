@@ -132,7 +132,8 @@ unsigned concurrent_heap::fill(cache& c, unsigned k) noexcept {
         count = bins_[k].take(k, slot_array, wanted, place{*this});
     }
     refund((wanted - count) * sizes::size_of(k));
-    if (order_seed_ != 0 && count != 0) { shuffle(slot_array, count, order_seed_); }
+    const std::uint64_t seed = order_seed_.load(detail::memory_order::relaxed);
+    if (seed != 0 && count != 0) { shuffle(slot_array, count, seed); }
     void** top = c.floors[k].load(unordered);
     for (unsigned i = count; i-- != 0;) {
         CAIRN_DETAIL_STEP();

@@ -18,6 +18,15 @@ alignment page_alignment() noexcept { return alignment{page_memory::size()}; }
 
 std::size_t address_of(const void* p) noexcept { return reinterpret_cast<std::uintptr_t>(p); }
 
+/// Another number at each call, also for what begins where something of its kind ended.
+std::uint64_t new_secret(const void* address) noexcept {
+    static constinit atomic<std::uint64_t> serial{0};
+    // relaxed: the number is all there is to see.
+    const std::uint64_t n = serial.fetch_add(1, memory_order::relaxed);
+    const std::size_t place = address_of(address) + n * 0x9E37'79B9'7F4A'7C15;
+    return secret_of(reinterpret_cast<const void*>(place));
+}
+
 }  // namespace
 
 // ------------------------------------------------------------------------------------------------
@@ -36,6 +45,11 @@ std::size_t sealed_block::guarded_front() const noexcept {
     return round_down(guarded_size() - page_memory::size() - size, align);
 }
 
+std::size_t sealed_block::guarded_tail() const noexcept {
+    const std::size_t behind = guarded_size() - page_memory::size() - guarded_front() - size;
+    return behind < tail_size_max ? behind : tail_size_max;
+}
+
 bool sealed_block::protect(void* memory, bool faults) const noexcept {
     const std::size_t page = page_memory::size();
     return page_memory::protect(
@@ -46,9 +60,9 @@ bool sealed_block::protect(void* memory, bool faults) const noexcept {
 // ------------------------------------------------------------------------------------------------
 // seals
 
-sealer::sealer() noexcept : secret_{secret_of(this)} {}
+sealer::sealer() noexcept : secret_{new_secret(this)} {}
 
-std::uint64_t sealer::another_secret() const noexcept { return secret_of(this + 1) | 1; }
+std::uint64_t sealer::another_secret() const noexcept { return new_secret(this + 1) | 1; }
 
 void sealer::not_live(const void* p, std::uint64_t about, bool was_freed, call_site from) noexcept {
     if (was_freed) {
@@ -102,7 +116,7 @@ random_places::~random_places() {
 std::size_t random_places::random() noexcept {
     static constinit thread_local std::uint64_t state = 0;
     std::uint64_t x = state;
-    if (x == 0) [[unlikely]] { x = secret_of(&state) | 1; }
+    if (x == 0) [[unlikely]] { x = new_secret(&state) | 1; }
     x ^= x << 13;
     x ^= x >> 7;
     x ^= x << 17;

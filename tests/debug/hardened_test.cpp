@@ -3,15 +3,23 @@
 #include <cairn/alloc/heap.hpp>
 #include <cairn/core/sizes.hpp>
 #include <cairn/debug/hardened.hpp>
+#include <cairn/os/page_memory.hpp>
 #include <cairn/testing/expect_broken_promise.hpp>
 #include <gtest/gtest.h>
 
 #include <atomic>
 #include <cstring>
+#include <new>
 #include <random>
 #include <set>
 #include <thread>
 #include <vector>
+
+#if defined(__linux__)
+#    include <sys/mman.h>
+#    include <sys/wait.h>
+#    include <unistd.h>
+#endif
 
 #include "support/allocator_contract.hpp"
 #include "support/sanitizers.hpp"
@@ -131,9 +139,13 @@ TEST(hardened, a_write_beside_a_block_stops_the_program_when_the_block_is_freed)
 
 TEST(hardened, the_end_of_a_string_behind_a_block_stops_the_program) {
     memory_type memory;
-    for (int i = 0; i < 200; ++i) {  // whatever the seal of the address is
+    for (int i = 0; i < 10'000; ++i) {  // whatever the seal of the address is
         auto* const p = bytes(memory.allocate(24));
-        if (i % 20 != 0) { continue; }
+        if (i % 1000 != 0) {
+            unpoison(p + 24, 1);
+            ASSERT_NE(p[24], std::byte{0}) << "the end of a string would change nothing";
+            continue;
+        }
         EXPECT_TRUE(expect_broken_promise([&] {
             unpoison(p + 24, 8);
             p[24] = std::byte{0};
@@ -161,6 +173,16 @@ TEST(hardened, a_write_to_a_freed_block_stops_the_program_when_it_goes_back) {
             memory.release_waiting();
         });
         EXPECT_EQ(beside.kind(), misuse_kind::corrupted) << far;
+    }
+    for (const std::size_t size : {1u, 3u, 7u, 8u, 12u, 63u}) {
+        const auto last = expect_broken_promise([&] {
+            auto* const p = bytes(memory.allocate(size));
+            memory.deallocate(p, size);
+            smash(p + size - 1);
+            memory.release_waiting();
+        });
+        EXPECT_EQ(last.kind(), misuse_kind::corrupted) << size;
+        memory.deallocate(memory.allocate(size), size);
     }
     const auto seen = expect_broken_promise([&] {
         auto* const p = bytes(memory.allocate(100));
@@ -197,6 +219,200 @@ TEST(hardened, a_byte_behind_a_large_block_faults) {
         EXPECT_TRUE(detail::is_aligned(aligned, alignment{8192}));
         memory.deallocate(aligned, size, alignment{8192});
     }
+}
+
+TEST(hardened, a_write_between_a_large_block_and_its_guard_page_is_found) {
+    memory_type memory;
+    for (const std::size_t align : {16u, 4096u}) {
+        for (const std::size_t size : {65'537u, 100'001u}) {
+            auto* const p = bytes(memory.allocate(size, alignment{align}));
+            ASSERT_NE(p, nullptr);
+            for (const std::size_t far : {0u, 7u}) {
+                const auto behind = expect_broken_promise([&] {
+                    smash(p + size + far);
+                    memory.deallocate(p, size, alignment{align});
+                });
+                EXPECT_EQ(behind.kind(), misuse_kind::corrupted) << size;
+            }
+            memory.deallocate(p, size, alignment{align});
+        }
+    }
+    auto* const p = bytes(memory.allocate(5 * 16'384 - 3));  // 3 bytes of the seal fit
+    EXPECT_TRUE(expect_broken_promise([&] {
+        smash(p + 5 * 16'384 - 1);
+        memory.deallocate(p);
+    }));
+    EXPECT_DEATH(*static_cast<volatile std::byte*>(p + 5 * 16'384) = std::byte{1}, "");
+    memory.deallocate(p);
+}
+
+TEST(hardened, every_block_or_none_has_a_guard_page) {
+    memory_type all{hardened_options{.page_guard_size_min = 0}};
+    for (const std::size_t size : {0u, 1u, 100u, 5000u}) {
+        auto* const p = bytes(all.allocate(size));
+        ASSERT_NE(p, nullptr);
+        EXPECT_DEATH(*static_cast<volatile std::byte*>(p + size + 16) = std::byte{1}, "");
+        all.deallocate(p, size);
+    }
+    memory_type none{hardened_options{.page_guard_size_min = SIZE_MAX}};
+    auto* const p = bytes(none.allocate(100'000));
+    ASSERT_NE(p, nullptr);
+    EXPECT_TRUE(expect_broken_promise([&] {
+        smash(p + 100'000);
+        none.deallocate(p);
+    })) << "it has its seal";
+    none.deallocate(p, 100'000);
+    EXPECT_EQ(none.allocate(SIZE_MAX), nullptr);
+}
+
+TEST(hardened, guard_pages_have_a_limit) {
+    test_upstream upstream;
+    {
+        hardened memory{upstream, {.page_guard_size_min = 1000, .page_guard_count_max = 2}};
+        void* const first = memory.allocate(5000);
+        EXPECT_GT(upstream.live_size(), 8000u);
+        void* const second = memory.allocate(5000);
+        const std::size_t before = upstream.live_size();
+        void* const third = memory.allocate(5000);
+        EXPECT_EQ(upstream.live_size() - before, 5024u) << "no guard page";
+        memory.deallocate(first, 5000);
+        const std::size_t later = upstream.live_size();
+        void* const fourth = memory.allocate(5000);
+        EXPECT_GT(upstream.live_size() - later, 8000u) << "one went back";
+        for (void* p : {second, third, fourth}) { memory.deallocate(p, 5000); }
+    }
+    EXPECT_EQ(upstream.live_count(), 0u);
+}
+
+TEST(hardened, a_block_with_a_guard_page_must_not_outlive_the_wrapper) {
+    if (!CAIRN_ASSERTS) { GTEST_SKIP() << "asserts are off"; }
+    EXPECT_TRUE(expect_broken_promise([] {
+        memory_type memory;
+        (void)memory.allocate(100'000);
+    }));
+}
+
+#if defined(__linux__)
+namespace {
+
+/// Pages from the system, so that a test can take one of them away.
+struct counting_pages {
+    void* allocate(std::size_t size, alignment align) noexcept {
+        return page_memory::reserve_committed(page_memory::round_up_to_pages(size), align);
+    }
+    void deallocate(void* p, std::size_t size, alignment) noexcept {
+        ++freed_count;
+        unpoison(p, size);
+        page_memory::release(p, page_memory::round_up_to_pages(size));
+    }
+    std::size_t freed_count = 0;
+};
+
+}  // namespace
+
+TEST(hardened, a_block_whose_guard_page_stays_does_not_go_back) {
+    counting_pages pages;
+    hardened memory{pages};
+    auto* const p = bytes(memory.allocate(64_KiB));
+    memory.deallocate(p, 64_KiB);
+    EXPECT_EQ(pages.freed_count, 1u);
+    auto* const q = bytes(memory.allocate(64_KiB));
+    ASSERT_EQ(munmap(q + 64_KiB, page_memory::size()), 0);  // mprotect refuses from now on
+    memory.deallocate(q, 64_KiB);
+    EXPECT_EQ(pages.freed_count, 1u);
+}
+
+TEST(hardened, a_fork_may_happen_while_another_thread_frees) {
+    memory_type memory{hardened_options{.quarantine_count = 16}};
+    std::atomic<bool> ends{false};
+    std::thread other{[&] {
+        while (!ends) { memory.deallocate(memory.allocate(100), 100); }
+    }};
+    for (int i = 0; i < 20; ++i) {
+        const pid_t child = fork();
+        if (child == 0) {
+            alarm(20);  // a lock that stays held ends here
+            for (int n = 0; n < 100; ++n) { memory.deallocate(memory.allocate(100), 100); }
+            memory.release_waiting();
+            _exit(0);
+        }
+        int status = -1;
+        ASSERT_EQ(waitpid(child, &status, 0), child);
+        EXPECT_EQ(status, 0);
+    }
+    ends = true;
+    other.join();
+}
+#endif
+
+namespace {
+
+/// Leaves a freed block as it is, and does not notice a second free.
+struct careless {
+    void* allocate(std::size_t size, alignment) noexcept {
+        return size <= sizeof memory ? memory : nullptr;
+    }
+    void deallocate(void*, std::size_t, alignment) noexcept {}
+    alignas(16) std::byte memory[256] = {};
+};
+
+}  // namespace
+
+TEST(hardened, a_block_that_two_threads_free_at_once_goes_back_once) {
+    hardened<careless> memory{hardened_options{}};
+    const auto twice = expect_broken_promise([&] {
+        auto* const p = bytes(memory.allocate(100));
+        std::byte live_head[16];
+        unpoison(p - 16, 16);
+        std::memcpy(live_head, p - 16, 16);
+        memory.deallocate(p);
+        unpoison(p - 16, 16);
+        std::memcpy(p - 16, live_head, 16);  // what the other thread saw
+        unpoison(p, 100);
+        memory.deallocate(p);
+        memory.release_waiting();
+    });
+    EXPECT_EQ(twice.kind(), misuse_kind::double_free) << twice;
+    const auto late = expect_broken_promise([&] {
+        void* const p = memory.allocate(100);
+        memory.deallocate(p);
+        memory.release_waiting();
+        memory.deallocate(p);
+    });
+    EXPECT_EQ(late.kind(), misuse_kind::double_free) << late;
+}
+
+TEST(hardened, a_wrapper_begins_around_a_heap_that_threads_use) {
+    concurrent_heap heap;
+    std::atomic<bool> ends{false};
+    std::thread other{[&] {
+        while (!ends) {
+            void* blocks[100];
+            for (void*& p : blocks) { p = heap.allocate(64); }
+            for (void* p : blocks) { heap.deallocate(p, 64); }
+            heap.trim();
+        }
+    }};
+    for (int i = 0; i < 20; ++i) {
+        hardened memory{heap};
+        memory.deallocate(memory.allocate(64), 64);
+    }
+    ends = true;
+    other.join();
+}
+
+TEST(hardened, wrappers_one_after_another_at_one_address_do_not_know_each_other) {
+    test_upstream upstream;
+    void* p = nullptr;
+    alignas(hardened<test_upstream&>) std::byte place[sizeof(hardened<test_upstream&>)];
+    auto* first = ::new (place) hardened<test_upstream&>{upstream};
+    p = first->allocate(100);
+    first->~hardened();
+    auto* second = ::new (place) hardened<test_upstream&>{upstream};
+    const auto foreign = expect_broken_promise([&] { second->deallocate(p); });
+    EXPECT_EQ(foreign.kind(), misuse_kind::foreign_pointer) << foreign;
+    second->~hardened();
+    upstream.deallocate(bytes(p) - 16, 124, alignment{16});
 }
 
 TEST(hardened, addresses_are_not_in_order) {
@@ -268,6 +484,11 @@ TEST(hardened, what_waits_serves_a_request_that_is_refused) {
     ASSERT_NE(p, nullptr);
     EXPECT_EQ(upstream.live_count(), 1u);
     EXPECT_EQ(memory.allocate(9000), nullptr);
+    void* const waits = memory.allocate(100);
+    memory.deallocate(waits, 100);
+    EXPECT_EQ(memory.allocate(std::size_t{1} << 62), nullptr);
+    EXPECT_EQ(upstream.live_count(), 2u) << "an absurd request leaves it waiting";
+    memory.release_waiting();
     memory.deallocate(p, 9000);
     EXPECT_EQ(upstream.live_count(), 0u) << "a block of more than 4 KiB does not wait";
 }
@@ -279,6 +500,10 @@ TEST(hardened, a_guard_page_without_memory_for_it_is_left_out) {
     void* const p = memory.allocate(65'536);
     ASSERT_NE(p, nullptr);
     EXPECT_EQ(memory.usable_size(p), 65'536u);
+    EXPECT_TRUE(expect_broken_promise([&] {
+        smash(bytes(p) + 65'536);
+        memory.deallocate(p, 65'536);
+    })) << "it has its seal";
     memory.deallocate(p, 65'536);
 }
 
@@ -318,6 +543,9 @@ TEST(hardened, free_and_waiting_bytes_are_poisoned) {
     EXPECT_TRUE(is_poisoned(p + 96) && is_poisoned(p - 1));
     memory.deallocate(p, 96);
     EXPECT_TRUE(is_poisoned(p) && is_poisoned(p + 95) && is_poisoned(p - 1));
+    auto* const odd = bytes(memory.allocate(100));
+    memory.deallocate(odd, 100);
+    EXPECT_TRUE(is_poisoned(odd + 95) && is_poisoned(odd + 99));
 }
 
 TEST(hardened, threads_free_what_others_made) {

@@ -145,8 +145,11 @@ public:
                                        std::size_t new_size) noexcept;
 
     /// From now on a thread gets the slots of a batch, up to 60, in an order that depends on `seed`
-    /// and on where they lie. Requires: seed != 0; no other thread uses the heap.
-    void give_in_random_order(std::uint64_t seed) noexcept { order_seed_ = seed; }
+    /// and on where they lie; The order stays random as long as the heap lives.
+    /// Requires: seed != 0.
+    void give_in_random_order(std::uint64_t seed) noexcept {
+        order_seed_.store(seed, detail::memory_order::relaxed);  // nothing else depends on it
+    }
 
     /// Fills `out` from the front with blocks of `size` bytes.
     /// Returns: how many it got; fewer only when exhausted.
@@ -271,7 +274,8 @@ private:
     options options_;
     // Counts live and cached bytes; nullptr: no limit.
     detail::basic_byte_credits<detail::std_atoms>* limit_ = nullptr;
-    std::uint64_t order_seed_ = 0;  // 0: lowest address first
+    // Read once a fill. 0: lowest address first.
+    detail::atomic<std::uint64_t> order_seed_{0};
 
     alignas(cache_line_size) detail::unit_store units_;
     struct alignas(cache_line_size) padded_bin : detail::slot_bin {};

@@ -16,19 +16,23 @@
 //
 // Named, with a sentence, and the program stops: a second free, a free of what is no block, or of a
 // block's middle, a wrong size or alignment (at the call); a write behind a block or in front of it
-// (when it is freed); a write to a block after its free (when it leaves its place). A read or write
-// behind a block with a guard page faults at once. Which freed block is reused, and where a new one
-// lies, is random where the allocator can (concurrent_heap). docs/hardening.md has the price.
+// (when it is freed); a write to a block after its free (when it leaves its place). A second free
+// of a large block whose pages went back to the system faults. A write behind a block with a guard
+// page faults, or changes the seal there and is found at the free. Which freed block is reused, and
+// where a new one lies, is random where the allocator can (concurrent_heap; it stays so when the
+// wrapper of a heap ends). docs/hardening.md has the price, and what is not detected.
 //
 // Use it for: shipped programs whose input is hostile, and mistakes that testers cannot repeat.
 // Look elsewhere for: who broke it: guarded.hpp, which knows lines, or AddressSanitizer.
 // Not around arenas: nothing waits there, since nothing is freed one by one.
+// Not around a pool: each block gets larger than its slot.
 //
 // Cost:      allocate and deallocate write and read the seals, 64 bytes of pattern and a place:
-//            about 300 instructions more, 16 to 30 ns; where blocks are not in the cache a free
+//            about 350 instructions more, 16 to 30 ns; where blocks are not in the cache a free
 //            reads both ends of its block. A guard page: 2 system calls and its faults, 4,500 ns.
-// Memory:    24 bytes for each block, and those that wait: quarantine_count blocks of at most
-//            4 KiB. Larger ones go back at once.
+// Memory:    24 bytes for each block; above an alignment of 16, that alignment and 8; with a guard
+//            page, up to a page and the alignment more than that page. And those that wait:
+//            quarantine_count blocks of at most 4 KiB. Larger ones go back at once.
 // Threads:   those of the allocator inside; a fork may happen at any moment.
 // Lifetimes: stays where it is (not movable).
 // Source:    the random places: malloc of OpenBSD (Otto Moerbeek, "A new malloc(3) for OpenBSD",
@@ -39,6 +43,8 @@
 #include <cstdint>
 #include <type_traits>
 
+#include <cairn/core/assert.hpp>
+#include <cairn/core/inside/atomic.hpp>
 #include <cairn/core/inside/forwards.hpp>
 #include <cairn/debug/hardened/random_places.hpp>
 #include <cairn/debug/hardened/sealed_block.hpp>
@@ -48,9 +54,11 @@ namespace cairn { inline namespace CAIRN_FLAVOUR {
 struct hardened_options {
     /// Freed blocks that wait before they go back, rounded up to a power of two. 0: none.
     std::size_t quarantine_count = 256;
-    /// Blocks of so many bytes get a guard page. SIZE_MAX: none does. Linux allows a process about
-    /// 32,000 of them at a time; further blocks have none.
+    /// Blocks of so many bytes and more get a guard page. SIZE_MAX: none does.
     std::size_t page_guard_size_min = std::size_t{64} << 10;
+    /// Guard pages at a time; further blocks have none. Linux allows a process about 32,000 of all
+    /// its wrappers. Stacks of threads and shared libraries need some of that, too.
+    std::size_t page_guard_count_max = 8'192;
 };
 
 /// Owns an A (`hardened<concurrent_heap>{hardened_options{}}`) or refers to one (`hardened{heap}`
@@ -86,7 +94,13 @@ public:
     hardened(const hardened&) = delete;
     hardened& operator=(const hardened&) = delete;
     /// Checks the blocks that wait and gives them back. Live blocks stay as they are.
-    ~hardened() { release_waiting(); }
+    /// Requires: no block with a guard page is live: the page would fault where the memory of
+    /// the allocator inside is used again. Checked builds stop.
+    ~hardened() {
+        release_waiting();
+        CAIRN_ASSERT(page_guard_count_.load(detail::memory_order::relaxed) == 0,
+                     "blocks with a guard page are freed before their hardened<A> ends");
+    }
 
     using base::inner;
     using base::owns;
@@ -95,7 +109,7 @@ public:
 
     /// `size` bytes between two seals, uninitialized.
     /// Returns: nullptr when the allocator inside is exhausted, after the blocks that waited have
-    ///          gone back to it.
+    ///          gone back to it. They do for requests of at most quarantine_count times 4 KiB.
     [[nodiscard]] void* allocate(std::size_t size, alignment align = default_alignment,
                                  call_site from = call_site::current()) noexcept {
         if (size > PTRDIFF_MAX) { return nullptr; }
@@ -114,12 +128,12 @@ public:
         if (p == nullptr) { return; }
         const detail::sealed_block b = sealer_.live(p, from);
         detail::sealer::expect(b, p, size, align, from);
-        free(p, b);
+        retire(p, b);
     }
     /// As above, for callers that do not know the size.
     void deallocate(void* p, call_site from = call_site::current()) noexcept {
         if (p == nullptr) { return; }
-        free(p, sealer_.live(p, from));
+        retire(p, sealer_.live(p, from));
     }
 
     /// Returns: false when the allocator inside cannot, and for every block with a guard page.
@@ -142,13 +156,14 @@ public:
     }
 
     /// Bytes that the live block `p` has: exactly those that were asked for.
+    /// Threads: one at a time for a block (under a memory checker it opens and closes the seals).
     [[nodiscard]] std::size_t usable_size(const void* p) const noexcept {
         const detail::sealed_block b = sealer_.live(p, {});
         detail::sealer::close(b, p);
         return b.size;
     }
 
-    /// Checks every block that waits. Requires: no other thread frees.
+    /// Checks every block that waits. Requires: no other thread uses this allocator.
     void validate() const noexcept {
         places_.visit([this](const void* p) { detail::sealer::close_freed(sealer_.freed(p), p); });
         if constexpr (validatable<A>) { inner_.validate(); }
@@ -162,38 +177,52 @@ public:
     }
 
 private:
-    /// Asks once more when the blocks that waited are back.
+    /// Asks once more when the blocks that waited are back. They stay where a request is larger
+    /// than all of them can be: otherwise one absurd size would empty the quarantine.
     [[nodiscard]] void* allocate_inside(const detail::sealed_block& b, call_site from) noexcept {
         void* const memory = detail::allocate_for(inner_, b.whole_size(), b.whole_align(), from);
         if (memory != nullptr) [[likely]] { return memory; }
+        if (b.size > places_.count() * detail::sealed_block::waiting_size_max) { return nullptr; }
         release_waiting();
         return detail::allocate_for(inner_, b.whole_size(), b.whole_align(), from);
     }
-    /// Returns: nullptr also where the system protects no more pages.
+    /// Returns: nullptr also where there are guard pages enough, or the system protects no more.
     [[nodiscard, CAIRN_COLD]] void* allocate_page_guarded(std::size_t size, alignment align,
                                                           call_site from) noexcept {
         const detail::sealed_block b{size, align, true};
-        void* const memory = allocate_inside(b, from);
-        if (memory == nullptr) { return nullptr; }
-        if (b.protect(memory, true)) { return sealer_.make_live(b, memory); }
-        inner_.deallocate(memory, b.whole_size(), b.whole_align());
+        // relaxed: a count; what it counts is known to who has the block.
+        const bool may = page_guard_count_.fetch_add(1, detail::memory_order::relaxed) <
+                         how_.page_guard_count_max;
+        void* const memory = may ? allocate_inside(b, from) : nullptr;
+        if (memory != nullptr) {
+            if (b.protect(memory, true)) { return sealer_.make_live(b, memory); }
+            inner_.deallocate(memory, b.whole_size(), b.whole_align());
+        }
+        page_guard_count_.fetch_sub(1, detail::memory_order::relaxed);
         return nullptr;
     }
     /// The block waits, or goes back; where it takes a place, the block that had it goes back.
-    void free(void* p, const detail::sealed_block& b) noexcept {
+    void retire(void* p, const detail::sealed_block& b) noexcept {
         sealer_.make_freed(b, p);
         void* const leaves = b.waits() ? places_.replace(p) : p;
         if (leaves != nullptr) { give_back(leaves); }
     }
-    /// Looks at a freed block a last time: late writes are found here.
+    /// Looks at a freed block a last time: late writes are found here. A block whose guard page the
+    /// system does not lift is lost: nothing could write there.
     void give_back(void* p) noexcept {
-        const detail::sealed_block b = sealer_.freed(p);
-        inner_.deallocate(detail::sealer::open(b, p), b.whole_size(), b.whole_align());
+        const detail::sealed_block b = sealer_.make_left(p);
+        std::byte* const memory = detail::sealer::open(b, p);
+        if (b.page_guarded) [[unlikely]] {
+            page_guard_count_.fetch_sub(1, detail::memory_order::relaxed);
+            if (memory == nullptr) { return; }
+        }
+        inner_.deallocate(memory, b.whole_size(), b.whole_align());
     }
 
     detail::sealer sealer_;
     hardened_options how_;
     detail::random_places places_;
+    detail::atomic<std::size_t> page_guard_count_{0};
 };
 
 template <class A>

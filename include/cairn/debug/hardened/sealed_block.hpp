@@ -1,11 +1,13 @@
 // cairn/debug/hardened/sealed_block.hpp - the layout of a hardened block, and its seals.
 //
 //      plain       | align - 16 | about | seal | size bytes | tail |
-//      page guard  | front      | about | seal | size bytes | < align | guard page |
+//      page guard  | front      | about | seal | size bytes | tail, < align | guard page |
 //                                              ^ multiple of align, which is at least 16
 //      about   8 bytes: size, alignment, guard page or not
-//      seal    8 bytes: of the secret, the address and `about`; all bits turned in a freed block
-//      tail    8 bytes: the seal once more, also of a freed block
+//      seal    8 bytes: of the secret, the address and `about`; all bits turned in a freed block,
+//              every second bit in one that went back to the allocator inside
+//      tail    8 bytes: the seal once more, also of a freed block; in front of a guard page as many
+//              of its bytes as fit
 #pragma once
 
 #include <cstddef>
@@ -23,7 +25,7 @@ namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 /// Size, alignment and kind of a block, and what follows from them.
 struct sealed_block {
     static constexpr std::size_t head_size = 16;
-    static constexpr std::size_t tail_size = 8;
+    static constexpr std::size_t tail_size_max = 8;
     /// Larger blocks go back at once: they would keep much memory, and rarely hold links.
     static constexpr std::size_t waiting_size_max = 4096;
     /// Bytes of a freed block that are watched: links and tables of virtual functions lie there.
@@ -50,7 +52,7 @@ struct sealed_block {
     /// What the allocator inside is asked for. SIZE_MAX where it would wrap.
     [[nodiscard]] std::size_t whole_size() const noexcept {
         if (page_guarded) [[unlikely]] { return guarded_size(); }
-        return saturating_add(saturating_add(size, tail_size), align.bytes());
+        return saturating_add(saturating_add(size, tail_size_max), align.bytes());
     }
     /// A guard page must be a page of its own: then at least the alignment of pages.
     [[nodiscard]] alignment whole_align() const noexcept {
@@ -60,11 +62,13 @@ struct sealed_block {
     [[nodiscard]] std::size_t front_size() const noexcept {
         return page_guarded ? guarded_front() : align.bytes();
     }
-    // Where the user's bytes of a guarded block end, the page ends or nearly so.
-    [[nodiscard]] bool has_tail() const noexcept { return !page_guarded; }
-    /// Bytes that hold a pattern while the block is a freed one: whole words.
+    /// Bytes of the seal behind the user's: less than 8 only where a guard page follows.
+    [[nodiscard]] std::size_t tail_size() const noexcept {
+        return page_guarded ? guarded_tail() : tail_size_max;
+    }
+    /// Bytes that hold a pattern while the block is a freed one.
     [[nodiscard]] std::size_t filled_size() const noexcept {
-        return (size < filled_size_max ? size : filled_size_max) & ~std::size_t{7};
+        return size < filled_size_max ? size : filled_size_max;
     }
     /// True for a block that takes a place of the quarantine when it is freed.
     [[nodiscard]] bool waits() const noexcept { return size <= waiting_size_max; }
@@ -81,6 +85,7 @@ private:
     [[nodiscard]] std::size_t guarded_size() const noexcept;
     [[nodiscard]] alignment guarded_align() const noexcept;
     [[nodiscard]] std::size_t guarded_front() const noexcept;
+    [[nodiscard]] std::size_t guarded_tail() const noexcept;
 };
 
 /// Writes seals and compares them. Each allocator has a secret of its own, so that a block of
@@ -95,7 +100,9 @@ public:
     [[nodiscard]] sealed_block live(const void* p, call_site from) const noexcept {
         const head h = read_head(p);
         const std::uint64_t seal = seal_of(p, h.about);
-        if (h.seal != seal) [[unlikely]] { not_live(p, h.about, h.seal == ~seal, from); }
+        if (h.seal != seal) [[unlikely]] {
+            not_live(p, h.about, h.seal == ~seal || h.seal == left(seal), from);
+        }
         const sealed_block b{h.about};
         if (!has_its_tail(b, p, seal)) [[unlikely]] { overrun(p, b.size, from); }
         return b;
@@ -103,10 +110,15 @@ public:
     /// The freed block at `p`. Stops the program when it was written to.
     [[nodiscard]] sealed_block freed(const void* p) const noexcept {
         const head h = read_head(p);
+        return freed(p, h, seal_of(p, h.about));
+    }
+    /// As above, for a block that goes back: one that two threads freed at once cannot do so twice.
+    [[nodiscard]] sealed_block make_left(void* p) const noexcept {
+        const head h = read_head(p);
         const std::uint64_t seal = seal_of(p, h.about);
-        if (h.seal != ~seal) [[unlikely]] { written_after_free(p); }
-        const sealed_block b{h.about};
-        if (!has_its_tail(b, p, seal) || !is_filled(b, p)) [[unlikely]] { written_after_free(p); }
+        const sealed_block b = freed(p, h, seal);
+        const std::uint64_t now = left(seal);
+        std::memcpy(static_cast<std::byte*>(p) - sizeof now, &now, sizeof now);
         return b;
     }
     /// Stops the program when the live block at `p` has another size or alignment.
@@ -120,7 +132,7 @@ public:
         std::byte* const p = static_cast<std::byte*>(memory) + b.front_size();
         const head h{b.about(), seal_of(p, b.about())};
         std::memcpy(p - sizeof h, &h, sizeof h);
-        if (b.has_tail()) { std::memcpy(p + b.size, &h.seal, sizeof h.seal); }
+        write_tail(b, p, h.seal);
         close(b, p);
         return p;
     }
@@ -131,10 +143,12 @@ public:
         fill(p, b.filled_size());
         close_freed(b, p);
     }
-    /// The block becomes memory of the allocator inside. Returns: its begin.
+    /// The block becomes memory of the allocator inside.
+    /// Returns: its begin; nullptr when the system leaves the guard page as it is: then no
+    ///          allocator can use the block any more.
     [[nodiscard]] static std::byte* open(const sealed_block& b, void* p) noexcept {
         std::byte* const memory = static_cast<std::byte*>(p) - b.front_size();
-        if (b.page_guarded) [[unlikely]] { (void)b.protect(memory, false); }
+        if (b.page_guarded && !b.protect(memory, false)) [[unlikely]] { return nullptr; }
         unpoison_defined(memory, b.whole_size());
         return memory;
     }
@@ -142,11 +156,13 @@ public:
     static void close(const sealed_block& b, const void* p) noexcept {
         const auto* const data = static_cast<const std::byte*>(p);
         poison(data - sizeof(head), sizeof(head));
-        if (b.has_tail()) { poison(data + b.size, sealed_block::tail_size); }
+        if (poison_is_seen()) [[unlikely]] { poison(data + b.size, b.tail_size()); }
     }
     static void close_freed(const sealed_block& b, const void* p) noexcept {
-        poison(p, b.size);
-        close(b, p);
+        // At once: of an address that is no multiple of 8 AddressSanitizer begins at the next one.
+        if (!poison_is_seen()) [[likely]] { return; }
+        poison(p, b.size + b.tail_size());
+        poison(static_cast<const std::byte*>(p) - sizeof(head), sizeof(head));
     }
 
 private:
@@ -157,14 +173,36 @@ private:
     };
     static_assert(sizeof(head) == sealed_block::head_size);
 
-    /// Two rounds of the mixer of SplitMix64 (Steele, Lea and Flood 2014): without the secret the
-    /// seal of one address says nothing about that of another one, nor about that of another size.
-    /// Its first byte is never 0, which a string that is too long would write there.
+    [[nodiscard]] static sealed_block freed(const void* p, const head& h,
+                                            std::uint64_t seal) noexcept {
+        if (h.seal != ~seal) [[unlikely]] {
+            if (h.seal == left(seal)) { not_live(p, h.about, true, {}); }
+            written_after_free(p);
+        }
+        const sealed_block b{h.about};
+        if (!has_its_tail(b, p, seal) || !is_filled(b, p)) [[unlikely]] { written_after_free(p); }
+        return b;
+    }
+    /// Two rounds of the mixer of SplitMix64 (Steele, Lea and Flood 2014): other addresses and
+    /// sizes have other seals. Each step can be undone: a program that lets an attacker read a
+    /// seal and its address gives the secret away. Its first byte is never 0, which a string that
+    /// is too long would write there.
     [[nodiscard]] std::uint64_t seal_of(const void* p, std::uint64_t about) const noexcept {
         std::uint64_t x = reinterpret_cast<std::uintptr_t>(p) ^ secret_;
         x = (x ^ x >> 32) * 0x9E37'79B9'7F4A'7C15;
         x = (x ^ x >> 29 ^ about) * 0xBF58'476D'1CE4'E5B9;
         return (x ^ x >> 32) | 1;
+    }
+    /// The seal of a block that went back.
+    [[nodiscard]] static std::uint64_t left(std::uint64_t seal) noexcept {
+        return seal ^ 0xAAAA'AAAA'AAAA'AAAA;
+    }
+    static void write_tail(const sealed_block& b, std::byte* p, std::uint64_t seal) noexcept {
+        if (b.page_guarded) [[unlikely]] {
+            std::memcpy(p + b.size, &seal, b.tail_size());
+        } else {
+            std::memcpy(p + b.size, &seal, sizeof seal);
+        }
     }
     /// Readable for memory checkers from now on, until close().
     [[nodiscard]] static head read_head(const void* p) noexcept {
@@ -176,9 +214,13 @@ private:
     }
     [[nodiscard]] static bool has_its_tail(const sealed_block& b, const void* p,
                                            std::uint64_t seal) noexcept {
-        if (!b.has_tail()) { return true; }
         std::uint64_t found;
         const std::byte* const at = static_cast<const std::byte*>(p) + b.size;
+        if (b.page_guarded) [[unlikely]] {
+            const std::size_t count = b.tail_size();
+            unpoison_defined(at, count);
+            return std::memcmp(at, &seal, count) == 0;
+        }
         unpoison_defined(at, sizeof found);
         std::memcpy(&found, at, sizeof found);
         return found == seal;
@@ -190,7 +232,12 @@ private:
             return;
         }
         auto* const data = static_cast<std::byte*>(p);
-        for (std::size_t i = 0; i < size; i += 8) { std::memset(data + i, freed_byte, 8); }
+        if (size < 8) {
+            for (std::size_t i = 0; i < size; ++i) { data[i] = std::byte{freed_byte}; }
+            return;
+        }
+        for (std::size_t i = 0; i < size - 8; i += 8) { std::memset(data + i, freed_byte, 8); }
+        std::memset(data + size - 8, freed_byte, 8);  // may overlap the word before it
     }
     [[nodiscard]] static bool is_filled(const sealed_block& b, const void* p) noexcept {
         const auto* const data = static_cast<const std::byte*>(p);
@@ -201,8 +248,13 @@ private:
             for (std::size_t i = 0; i < sealed_block::filled_size_max; i += 8) {
                 others |= other_bits(data + i);
             }
+        } else if (size >= 8) {
+            for (std::size_t i = 0; i < size - 8; i += 8) { others |= other_bits(data + i); }
+            others |= other_bits(data + size - 8);
         } else {
-            for (std::size_t i = 0; i < size; i += 8) { others |= other_bits(data + i); }
+            for (std::size_t i = 0; i < size; ++i) {
+                others |= std::to_integer<std::uint64_t>(data[i] ^ std::byte{freed_byte});
+            }
         }
         return others == 0;
     }
