@@ -747,7 +747,7 @@ protected:
             return living_row(rows, row);
         }
     }
-    /// The row of `h`. Where it finds nothing, checked builds stop, and with `InEveryBuild` every one.
+    /// The row of `h`. Where it finds nothing, checked builds stop; with `InEveryBuild` all do.
     template <bool InEveryBuild = asserts_enabled>
     [[nodiscard]] [[CAIRN_FORCE_INLINE]] std::uint32_t live_row(handle_type h,
                                                                 call_site from) const noexcept {
