@@ -188,3 +188,46 @@ TEST(stable_slot_map, a_page_whose_only_object_was_not_made_is_an_empty_page) {
     map.validate();
 }
 #endif
+
+TEST(stable_slot_map, a_clone_leaves_out_a_chunk_whose_block_went_back_and_keeps_worn_out_slots) {
+    struct large {
+        std::uint64_t value;
+        std::byte more[248];
+    };
+    using map_type = stable_slot_map<large, slot_policy<16, 12>>;  // 15 lives
+    map_type map;
+    std::vector<map_type::handle_type> handles;
+    for (std::size_t i = 0; i < 4 * map.slots_per_chunk; ++i) {
+        handles.push_back(map.emplace(large{i, {}}));
+    }
+    ASSERT_EQ(map.chunks_with_memory(), 4u);
+    for (int life = 0; life < 20 && map.worn_out_slot_count() == 0; ++life) {
+        ASSERT_TRUE(map.erase(handles[0]));
+        handles[0] = map.emplace(large{0, {}});
+    }
+    EXPECT_EQ(map.worn_out_slot_count(), 1u);
+    const auto stays = [&](map_type::handle_type h) {
+        const std::size_t chunk = h.index() / map.slots_per_chunk;
+        return chunk != 1 && chunk != 2;
+    };
+    for (const auto h : handles) {
+        if (!stays(h)) { EXPECT_TRUE(map.erase(h)); }
+    }
+    const std::size_t chunks = map.chunks_with_memory();
+    EXPECT_LT(chunks, map.chunk_count()) << "a block went back, and chunks behind it stay";
+    auto copy = map.clone();
+    ASSERT_TRUE(copy);
+    copy->validate();
+    EXPECT_LE(copy->chunks_with_memory(), chunks);
+    EXPECT_EQ(copy->worn_out_slot_count(), 1u);
+    EXPECT_EQ(copy->size(), map.size());
+    for (std::size_t i = 0; i < handles.size(); ++i) {
+        const large* const found = copy->find(handles[i]);
+        ASSERT_EQ(found != nullptr, stays(handles[i])) << i;
+        if (found != nullptr) { EXPECT_EQ(found->value, i); }
+    }
+    while (copy->emplace(large{1, {}})) {}
+    EXPECT_EQ(copy->worn_out_slot_count(), 1u) << "a worn-out slot is not used again";
+    EXPECT_EQ(copy->size(), std::size_t{map_type::handle_type::index_max});
+    copy->validate();
+}
