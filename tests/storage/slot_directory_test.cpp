@@ -270,7 +270,7 @@ TEST(slot_directory, a_hidden_slot_is_stale_in_each_of_its_lives_and_not_found_b
         ASSERT_EQ(s, 0u);
         ASSERT_EQ(few.generation(s), life);
         few.occupy(s, 7);
-        few.hide(s, life);
+        few.hide(s);
         EXPECT_EQ(few.find(s, life), few.none);
         EXPECT_EQ(few.fault_of(s, life), handle_fault::stale) << "life " << life;
         few.stop_hiding(s, life);
@@ -285,7 +285,7 @@ TEST(slot_directory, a_hidden_slot_is_stale_in_each_of_its_lives_and_not_found_b
                                       .first_generation = largest}};
     ASSERT_EQ(many.next(), 0u);
     many.occupy(0, 7);
-    many.hide(0, largest);
+    many.hide(0);
     EXPECT_EQ(many.find(0, 0), many.none) << "the null handle";
     EXPECT_EQ(many.fault_of(0, largest), handle_fault::stale);
     many.stop_hiding(0, largest);

@@ -880,7 +880,7 @@ private:
         constexpr bool runs_code = !std::is_trivially_copyable_v<value_type>;
         CAIRN_ASSERT(slots_.find(h.index(), h.generation()) == row,
                      "the handle is that of the row");
-        if constexpr (runs_code) { slots_.hide(h.index(), h.generation()); }
+        if constexpr (runs_code) { slots_.hide(h.index()); }
         rows_.swap_erase(row);
         if constexpr (runs_code) { slots_.stop_hiding(h.index(), h.generation()); }
         lead(row, handles_[slots_.live_count() - 1]);  // maybe itself

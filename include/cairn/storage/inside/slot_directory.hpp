@@ -239,13 +239,10 @@ public:
         --live_;
         end_life(index, generation);
     }
-    /// No handle finds the slot of (index, generation), which is alive, until vacate_live(): for
-    /// the destructor of what it leads to. stop_hiding() comes before set_value() and
-    /// vacate_live(), whose asserts alone read the word.
-    void hide(std::uint32_t index, std::uint32_t generation) noexcept {
-        // Where the ring closes the sum could be 0, the word of the null handle.
-        slots_[index].word = lives_.turns_at(generation) ? vacant : generation + (vacant + 1);
-    }
+    /// No handle finds slot `index`, which is alive, until vacate_live(): for the destructor of what
+    /// it leads to; each one is stale. stop_hiding() comes before set_value() and vacate_live(),
+    /// whose asserts alone read the word.
+    void hide(std::uint32_t index) noexcept { slots_[index].word = vacant; }
     void stop_hiding(std::uint32_t index, std::uint32_t generation) noexcept {
         if constexpr (asserts_enabled) { slots_[index].word = generation; }
     }
