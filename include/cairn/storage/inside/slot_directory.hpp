@@ -239,9 +239,9 @@ public:
         --live_;
         end_life(index, generation);
     }
-    /// No handle finds slot `index`, which is alive, until vacate_live(): for the destructor of
-    /// what it leads to. Each one is stale. stop_hiding() comes before set_value() and vacate_live(),
-    /// whose asserts alone read the word.
+    /// No handle finds slot `index`, which is alive, until vacate_live(): each one is stale.
+    /// For the destructor of what the slot leads to. stop_hiding() comes before set_value() and
+    /// vacate_live(), whose asserts alone read the word.
     void hide(std::uint32_t index) noexcept { slots_[index].word = vacant; }
     void stop_hiding(std::uint32_t index, std::uint32_t generation) noexcept {
         if constexpr (asserts_enabled) { slots_[index].word = generation; }
