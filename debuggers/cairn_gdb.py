@@ -210,4 +210,12 @@ def register(objfile=None):
     Find()
 
 
+def allow_large_values():
+    """gdb shows no value above 64 KiB by itself; the node_pool of a checked build has 150."""
+    limit = gdb.parameter("max-value-size")   # None: unlimited
+    if limit is not None and limit < 1 << 20:
+        gdb.execute(f"set max-value-size {1 << 20}")
+
+
+allow_large_values()
 register(gdb.current_objfile())

@@ -192,10 +192,10 @@ unsigned concurrent_heap::batch_count_max(unsigned k) const noexcept {
 // ------------------------------------------------------------------------------------------------
 // limits
 
-/// Doubles the limit of a stack that is empty or full, to `bound` and limit_max() at most.
-void concurrent_heap::grow_limit(cache& c, unsigned k, unsigned bound) noexcept {
+/// Doubles the limit of a stack that is empty or full, to `highest` and limit_max() at most.
+void concurrent_heap::grow_limit(cache& c, unsigned k, unsigned highest) noexcept {
     const unsigned old = c.limits[k];
-    const unsigned most = std::min(bound, heap_cache::limit_max(k));
+    const unsigned most = std::min(highest, heap_cache::limit_max(k));
     if (old >= most) { return; }
     const unsigned wanted = std::min(old == 0 ? heap_cache::first_limit : 2 * old, most);
     const std::size_t more = (wanted - old) * sizes::size_of(k);

@@ -258,7 +258,10 @@ public:
             return (realloc)(memory, p, size);
         } else {
             if (p == nullptr) { return get(memory, size, default_alignment); }
-            if (size == 0) { return free_sized(memory, p, old_size), nullptr; }
+            if (size == 0) {
+                free_sized(memory, p, old_size);
+                return nullptr;
+            }
             if constexpr (resizes_in_place<A>) {
                 if (at(memory).try_resize(p, old_size, size, default_alignment)) { return p; }
             }
@@ -339,7 +342,7 @@ public:
         }
         /// Frees and returns nullptr for 0 bytes.
         [[nodiscard]] void* Realloc(void* p, std::size_t, std::size_t size) noexcept {
-            return size == 0 ? (Free(p), nullptr) : (hooks::realloc)(p, size);
+            return size != 0 ? (hooks::realloc)(p, size) : (Free(p), static_cast<void*>(nullptr));
         }
         /// As hooks::free().
         static void Free(void* p) noexcept { (hooks::free)(p); }

@@ -242,7 +242,7 @@ private:
     void spill(cache& c, unsigned k, unsigned count) noexcept;
     void empty(cache& c) noexcept;
     void heed_trim(cache& c) noexcept;
-    void grow_limit(cache& c, unsigned k, unsigned bound) noexcept;
+    void grow_limit(cache& c, unsigned k, unsigned highest) noexcept;
     void take_room(cache& c, unsigned for_class, std::size_t size) noexcept;
     void move_stack(cache& c, unsigned k, unsigned limit) noexcept;
     void drain_batches() noexcept;
@@ -353,7 +353,8 @@ inline void concurrent_heap::deallocate_here(cache& c, void* p, std::size_t size
     put(c, k, p);
 }
 
-inline void concurrent_heap::deallocate_here(cache& c, void* p, call_site from) noexcept {
+[[CAIRN_FORCE_INLINE]] inline void concurrent_heap::deallocate_here(cache& c, void* p,
+                                                                    call_site from) noexcept {
     if constexpr (CAIRN_CALLER_IS_OPTIMIZED && !asserts_enabled) {
         if (p == nullptr) [[unlikely]] { return; }
         const std::size_t k = map_->kind(p) - std::size_t{1};

@@ -233,7 +233,7 @@ public:
     [[CAIRN_FORCE_INLINE]] T* emplace_in_room(Args&&... args) {
         CAIRN_ASSERT(size_ < capacity_, "there is room");
         constexpr bool runs_code = !std::is_trivially_constructible_v<T, Args...>;
-        [[maybe_unused]] const building<runs_code> scope{mark_, this, type_name};
+        [[maybe_unused]] const building scope{mark_, this, type_name, runs_code};
         T* const row = rows_ + size_;
         cairn::unpoison(row, sizeof(T));
         detail::construct_at<T>(static_cast<void*>(row), std::forward<Args>(args)...);
@@ -243,7 +243,7 @@ public:
     /// As emplace, for a caller who knows that there is none, or probably none.
     template <class... Args>
     [[CAIRN_FORCE_INLINE]] T* emplace_growing(Args&&... args) {
-        [[maybe_unused]] const building<> scope{mark_, this, type_name};
+        [[maybe_unused]] const building scope{mark_, this, type_name};
         return add_growing<std::is_nothrow_constructible_v<T, Args...>>(
             [&](T* row) CAIRN_INLINE_LAMBDA {
                 detail::construct_at<T>(static_cast<void*>(row), std::forward<Args>(args)...);
@@ -252,7 +252,7 @@ public:
     /// As emplace, but the object is what `make()` returns, built in place (no copy, no move).
     template <class Make>
     [[nodiscard]] T* emplace_from(Make&& make) {
-        [[maybe_unused]] const building<> scope{mark_, this, type_name};
+        [[maybe_unused]] const building scope{mark_, this, type_name};
         const auto build_at = [&](T* row) {
             ::new (static_cast<void*>(row)) T(std::forward<Make>(make)());
         };
@@ -413,8 +413,7 @@ private:
     static constexpr bool is_plain =
         std::is_trivially_copyable_v<T> && std::is_copy_assignable_v<T>;
     static constexpr const char* type_name = "packed_array";
-    template <bool CallsUser = true>
-    using building = detail::callback_mark::building<CallsUser>;
+    using building = detail::callback_mark::building;
     [[nodiscard]] auto begin_change() noexcept { return mark_.begin(this, type_name); }
     void expect_row([[maybe_unused]] std::size_t row) const noexcept {
         CAIRN_ASSERT(row < size_, "a row is below size()",

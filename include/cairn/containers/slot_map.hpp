@@ -427,7 +427,7 @@ public:
     /// Throws:  what the row's constructor throws; nothing has changed then.
     template <class... Args>
     [[nodiscard, CAIRN_FORCE_INLINE]] handle_type emplace(Args&&... args) {
-        [[maybe_unused]] const callback_mark::building<> scope{mark_, this, Parts::name};
+        [[maybe_unused]] const callback_mark::building scope{mark_, this, Parts::name};
         if (!slots_.is_ready()) [[unlikely]] {
             const handle_type h = next_handle_growing();
             if (!h || !rows_.emplace_growing(std::forward<Args>(args)...)) { return {}; }
@@ -444,7 +444,7 @@ public:
     /// As emplace otherwise. `make` must not change this map.
     template <class Make>
     [[nodiscard]] handle_type emplace_with(Make&& make) {
-        [[maybe_unused]] const callback_mark::building<> scope{mark_, this, Parts::name};
+        [[maybe_unused]] const callback_mark::building scope{mark_, this, Parts::name};
         const handle_type h = next_handle();
         if (!h || !rows_.emplace_from([&]() -> value_type { return make(h); })) [[unlikely]] {
             return {};
@@ -474,7 +474,7 @@ public:
     template <class... Args>
     [[nodiscard]] pointer fulfil(handle_type h, Args&&... args) {
         CAIRN_ASSERT(is_promised(h), "only a promised handle can be fulfilled");
-        [[maybe_unused]] const callback_mark::building<> scope{mark_, this, Parts::name};
+        [[maybe_unused]] const callback_mark::building scope{mark_, this, Parts::name};
         if (!make_room() || !rows_.emplace_back(std::forward<Args>(args)...)) [[unlikely]] {
             return pointer{};
         }

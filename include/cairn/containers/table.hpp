@@ -197,7 +197,7 @@ public:
     /// calls without the arguments (packed_array.hpp has the reason).
     template <class... Args>
     [[nodiscard, CAIRN_FORCE_INLINE]] bool emplace_growing(Args&&... args) {
-        [[maybe_unused]] const detail::callback_mark::building<> scope{m_.mark, this, type_name};
+        [[maybe_unused]] const detail::callback_mark::building scope{m_.mark, this, type_name};
         const detail::table_memory::block room = m_.begin_growth(desc());
         if (room.base == nullptr) { return false; }
         detail::rollback undo{[&]() noexcept { m_.cancel_growth(desc(), room); }};
@@ -212,8 +212,8 @@ public:
     [[CAIRN_FORCE_INLINE]] void emplace_in_room(Args&&... args) {
         CAIRN_ASSERT(m_.size < m_.capacity, "there is room");
         constexpr bool runs_code = !std::is_trivially_copyable_v<Row>;
-        [[maybe_unused]] const detail::callback_mark::building<runs_code> scope{m_.mark, this,
-                                                                                type_name};
+        [[maybe_unused]] const detail::callback_mark::building scope{m_.mark, this, type_name,
+                                                                     runs_code};
         if (detail::poison_is_seen()) { m_.watch(desc(), m_.size + 1); }
         rows_in_place().construct(m_.size, static_cast<Args&&>(args)...);
         ++m_.size;

@@ -50,21 +50,23 @@ public:
         std::uint32_t before_;
     };
     /// The same for an object that a loop does not meet yet, from here on until the scope ends.
-    template <bool CallsUser = true>
+    /// Where no function of the user is called (`calls_user`), the mark is read, not set.
     class building {
     public:
-        building(callback_mark& mark, const void* container, const char* type) noexcept
-            : mark_{mark} {
+        building(callback_mark& mark, const void* container, const char* type,
+                 bool calls_user = true) noexcept
+            : mark_{mark}, calls_user_{calls_user} {
             mark.expect_free(container, type);
-            if constexpr (CallsUser) { mark.word_.store(being_built, memory_order::relaxed); }
+            if (calls_user_) { mark.word_.store(being_built, memory_order::relaxed); }
         }
         building(const building&) = delete;
         ~building() {
-            if constexpr (CallsUser) { mark_.word_.store(0, memory_order::relaxed); }  // as before
+            if (calls_user_) { mark_.word_.store(0, memory_order::relaxed); }  // as before
         }
 
     private:
         callback_mark& mark_;
+        bool calls_user_;
     };
     class loop {
     public:
@@ -153,13 +155,13 @@ private:
     struct change {};
     struct loop {};
     /// Without a constructor: not even a build without optimization calls one.
-    template <bool = true>
     struct building {
         const callback_mark& mark;
         const void* container;
         const char* type;
+        bool calls_user = true;
     };
-    template <bool = true>
+    template <bool CallsUser = true>
     [[nodiscard, CAIRN_FORCE_INLINE]] static constexpr change begin(const void*,
                                                                     const char*) noexcept {
         return {};

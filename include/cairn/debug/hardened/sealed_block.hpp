@@ -39,8 +39,8 @@ struct sealed_block {
         : size{bytes}, align{at_least_16(a)}, page_guarded{has_guard} {}
     /// The inverse of about().
     explicit sealed_block(std::uint64_t about) noexcept
-        : size{static_cast<std::size_t>(about & size_mask)},
-          align{std::size_t{1} << (about >> 58)},
+        : size{about & size_mask},
+          align{std::uint64_t{1} << (about >> 58)},
           page_guarded{(about >> 57 & 1) != 0} {}
     [[nodiscard]] std::uint64_t about() const noexcept {
         return std::uint64_t{align.log2()} << 58 | std::uint64_t{page_guarded} << 57 | size;
