@@ -573,7 +573,8 @@ public:
         if (load_hidden<std::uint32_t, Watched>(header) != word) [[unlikely]] { return false; }
         CAIRN_DETAIL_STEP();
         const auto next = load_hidden<std::uint64_t, Watched>(p);
-        compiler::prefetch_for_writing(reinterpret_cast<const std::byte*>(zero_) + next);
+        // A number, not a pointer: where the link was overwritten, it leads anywhere.
+        compiler::prefetch_for_writing(reinterpret_cast<const void*>(zero_ + next));
         bin.head = next;
         store_hidden<std::uint32_t, Watched>(header, word - block_header::deferred_bit);
         books_.left(bin, word);
