@@ -62,6 +62,23 @@ struct panel {
     }
 };
 
+/// A panel that stops at late frames, and two memories that it lists.
+struct late_panel : panel {
+    budget<heap<>> meshes{16 << 20}, sounds{16 << 20};
+    registry::entry listed[2] = {{"meshes", meshes}, {"sounds", sounds}};
+    void* of_meshes = nullptr;
+    void* of_sounds = nullptr;
+
+    /// A frame of 12 ms, in which both memories gave out so many bytes.
+    late_panel(std::size_t meshes_size, std::size_t sounds_size) {
+        inspector->stop_at_late_frames();
+        frame();
+        of_meshes = meshes.allocate(meshes_size);
+        of_sounds = sounds.allocate(sounds_size);
+        frame(12);
+    }
+};
+
 bool has(const std::string& text, const char* words) { return text.find(words) != text.npos; }
 
 /// Corners on the screen that have this colour.
@@ -129,22 +146,15 @@ TEST(imgui_inspector, tells_who_grew_in_a_frame_after_two_clicks) {
 }
 
 TEST(imgui_inspector, names_the_memories_that_grew_in_the_late_frame_it_stops_at) {
-    panel p;
-    budget<heap<>> meshes{16 << 20}, sounds{16 << 20};
-    const registry::entry listed[] = {{"meshes", meshes}, {"sounds", sounds}};
-    p.inspector->stop_at_late_frames();
-    p.frame();
-    void* const one = meshes.allocate(3'000);
-    void* const other = sounds.allocate(7'000);
-    p.frame(12);
+    late_panel p{3'000, 7'000};
     EXPECT_TRUE(p.inspector->is_frozen());
     EXPECT_EQ(p.inspector->late_count(), 1u);
-    meshes.deallocate(one, 3'000);
+    p.meshes.deallocate(p.of_meshes, 3'000);
     const std::string text = p.words(page::frames);
     EXPECT_TRUE(has(text, "12.000 ms") && has(text, "1 late above 11.1 ms")) << text;
     EXPECT_LT(text.find("sounds grew by 7000 B"), text.find("meshes grew by 3000 B")) << text;
     EXPECT_TRUE(has(text, "meshes grew by 3000 B")) << text;
-    sounds.deallocate(other, 7'000);
+    p.sounds.deallocate(p.of_sounds, 7'000);
 }
 
 TEST(imgui_inspector, names_the_lines_that_requested_what_is_live_and_what_is_new_since_the_mark) {
@@ -341,16 +351,9 @@ TEST(imgui_inspector, charges_what_grew_in_a_pause_to_no_frame) {
 }
 
 TEST(imgui_inspector, names_each_of_the_memories_that_grew_by_the_same) {
-    panel p;
-    budget<heap<>> meshes{16 << 20}, sounds{16 << 20};
-    const registry::entry listed[] = {{"meshes", meshes}, {"sounds", sounds}};
-    p.inspector->stop_at_late_frames();
-    p.frame();
-    void* const one = meshes.allocate(3'000);
-    void* const other = sounds.allocate(3'000);
-    p.frame(12);
+    late_panel p{3'000, 3'000};
     const std::string text = p.words(page::frames);
     EXPECT_TRUE(has(text, "meshes grew by 3000 B") && has(text, "sounds grew by 3000 B")) << text;
-    meshes.deallocate(one, 3'000);
-    sounds.deallocate(other, 3'000);
+    p.meshes.deallocate(p.of_meshes, 3'000);
+    p.sounds.deallocate(p.of_sounds, 3'000);
 }
