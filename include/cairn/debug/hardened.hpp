@@ -190,7 +190,7 @@ private:
     [[nodiscard, CAIRN_COLD]] void* allocate_page_guarded(std::size_t size, alignment align,
                                                           call_site from) noexcept {
         const detail::sealed_block b{size, align, true};
-        // relaxed: a count; what it counts is known to who has the block.
+        // relaxed: only the number counts. The head of a block says whether it has a guard page.
         const bool may = page_guard_count_.fetch_add(1, detail::memory_order::relaxed) <
                          how_.page_guard_count_max;
         void* const memory = may ? allocate_inside(b, from) : nullptr;

@@ -89,7 +89,7 @@ public:
         }
     }
 
-    /// As for_each, for `count` blocks from `g` on, and for one more where the next one is free.
+    /// As for_each, for `count` blocks from `g` on, and for the free one right behind them.
     /// Subtracts from `count` what it shows. Returns: the block behind them; granules(): the end.
     template <class Visit>
     std::uint32_t for_some(std::uint32_t g, std::size_t& count, Visit visit) const noexcept {

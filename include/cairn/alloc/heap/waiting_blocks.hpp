@@ -593,7 +593,7 @@ public:
         return true;
     }
     /// The same where put() returned false: looks at the books. Returns: false when `p` may not
-    /// wait; nothing has changed then.
+    /// wait; the block is as it was then.
     [[nodiscard]] bool put_after_a_look(deferred_bin& bin, std::byte* p) noexcept {
         if (!books_.joined_after_a_look(bin)) { return false; }
         link(bin, bin.word(), p);
