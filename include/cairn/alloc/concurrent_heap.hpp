@@ -145,7 +145,7 @@ public:
                                        std::size_t new_size) noexcept;
 
     /// From now on a thread gets the slots of a batch, up to 60, in an order that depends on `seed`
-    /// and on where they lie; The order stays random as long as the heap lives.
+    /// and on where they lie. The order stays random as long as the heap lives.
     /// Requires: seed != 0.
     void give_in_random_order(std::uint64_t seed) noexcept {
         order_seed_.store(seed, detail::memory_order::relaxed);  // nothing else depends on it
@@ -269,7 +269,7 @@ private:
     [[noreturn]] void freed_twice(const void* p, call_site from) const noexcept;
     [[noreturn]] void freed_elsewhere(const void* p, call_site from) const noexcept;
 
-    // Read by every operation, written never, as the serial in the base.
+    // Every operation reads these and the serial in the base; none writes them.
     detail::unit_map* map_ = nullptr;
     options options_;
     // Counts live and cached bytes; nullptr: no limit.
