@@ -30,4 +30,5 @@
 #include "src/storage/allocator_watch.cpp"
 #include "src/storage/generations.cpp"
 #include "src/storage/inside/growable_memory.cpp"
+#include "src/storage/inside/refuse_handle.cpp"
 #include "src/storage/inside/slot_directory.cpp"

@@ -1,9 +1,9 @@
-// Cold half of cairn/storage/generations.hpp: drawing numbers, and naming what is wrong with a
-// handle.
+// Cold half of cairn/storage/generations.hpp: where lives begin, and what is wrong with a handle.
 #include <cairn/storage/generations.hpp>
 
 #include <atomic>
 #include <bit>
+#include <utility>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
@@ -21,6 +21,43 @@ std::uint32_t start_of_this_module() noexcept {
 }
 
 }  // namespace
+
+generations::generations(generations&& other) noexcept : generations{std::as_const(other)} {
+    other.end();
+}
+
+generations& generations::operator=(generations&& other) noexcept {
+    copy_from(other);
+    if (this != &other) { other.end(); }
+    return *this;
+}
+
+void generations::begin() noexcept {
+    if (first_ != 0) { return; }
+    first_ = added_ = asked_ != 0 ? asked_ : draw(max_);
+    last_ = first_ == 1 ? max_ : first_ - 1;
+}
+
+void generations::end() noexcept {
+    if (first_ != 0 && asked_ != 0) { asked_ = number(1, max_, first_ - 1); }
+    first_ = last_ = added_ = 0;
+}
+
+bool generations::may_part_with(std::uint32_t generation) const noexcept {
+    return generation != 0 && lives_before(generation) <= max_ / 16;
+}
+
+void generations::part_with(std::uint32_t generation) noexcept {
+    if (lives_before(generation) > lives_before(added_)) { added_ = generation; }
+}
+
+std::uint32_t generations::number(std::uint64_t n, std::uint32_t max,
+                                  std::uint32_t start) noexcept {
+    const std::uint64_t part = n * 0x9e37'79b9'7f4a'7c15u;  // frac(n / golden ratio) * 2^64
+    const std::uint64_t low = (part & 0xffff'ffff) * max;
+    const std::uint64_t scaled = ((part >> 32) * max + (low >> 32)) >> 32;
+    return static_cast<std::uint32_t>((scaled + start) % max) + 1;
+}
 
 std::uint32_t generations::draw(std::uint32_t max) noexcept {
     // Maps of one kind of handle count together, for only their handles can be mixed up. max <
@@ -47,35 +84,6 @@ handle_fault generations::judge(std::uint32_t generation, std::uint32_t word,
     if (generation == life) { return handle_fault::none; }
     return lives_before(generation) < lives_before(life) ? handle_fault::stale
                                                          : handle_fault::foreign;
-}
-
-void refuse_handle(const refused_handle& refused, call_site from) {
-    evidence known{.object = refused.map, .type = refused.type, .caller = from};
-    if (refused.fault != handle_fault::null) {
-        known.values[0] = {"slot", refused.slot};
-        if (refused.slot < refused.slot_count) {
-            known.values[1] = {"life of the slot", refused.slot_life};
-        } else {
-            known.values[1] = {"slots of the map", refused.slot_count};
-        }
-        known.values[2] = {"life in the handle", refused.handle_life};
-    }
-    switch (refused.fault) {
-        case handle_fault::null:
-            known.kind = misuse_kind::null_handle;
-            assert_failed("contains(h)", "the handle is not null", known);
-        case handle_fault::foreign:
-            known.kind = misuse_kind::foreign_handle;
-            assert_failed("contains(h)", "the handle is of this map", known);
-        case handle_fault::promised:
-            known.kind = misuse_kind::reserved_handle;
-            assert_failed("contains(h)", "the handle has its object: it was fulfilled", known);
-        case handle_fault::none:
-        case handle_fault::stale:
-            break;
-    }
-    known.kind = misuse_kind::stale_handle;
-    assert_failed("contains(h)", "the handle is not stale", known);
 }
 
 }}}  // namespace cairn::CAIRN_FLAVOUR::detail

@@ -32,6 +32,7 @@
 #include <cairn/containers/table.hpp>
 #include <cairn/core/assert.hpp>
 #include <cairn/storage/inside/growable_memory.hpp>
+#include <cairn/storage/inside/growth.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 

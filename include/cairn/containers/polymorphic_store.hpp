@@ -48,6 +48,7 @@
 #include <cairn/core/assert.hpp>
 #include <cairn/core/inside/begin_anew.hpp>
 #include <cairn/storage/clone.hpp>
+#include <cairn/storage/inside/refuse_handle.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 

@@ -103,33 +103,17 @@ public:
         CAIRN_ASSERT(first <= max, "the first generation fits its bits");
     }
     /// After a move the source draws a new first generation before it is used again.
-    constexpr generations(generations&& other) noexcept
-        : first_{other.first_},
-          last_{other.last_},
-          max_{other.max_},
-          asked_{other.asked_},
-          added_{other.added_} {
-        other.end();
-    }
-    constexpr generations& operator=(generations&& other) noexcept {
-        copy_from(other);
-        if (this != &other) { other.end(); }
-        return *this;
-    }
+    generations(generations&& other) noexcept;
+    generations& operator=(generations&& other) noexcept;
 
     /// The same lives as those of `other`, from here on: for a copy of its slots.
-    constexpr void copy_from(const generations& other) noexcept { *this = other; }
+    void copy_from(const generations& other) noexcept { *this = other; }
 
     /// Draws where lives begin, once.
-    void begin() noexcept {
-        if (first_ == 0) { begin_at(asked_ != 0 ? asked_ : draw(max_)); }
-    }
+    void begin() noexcept;
     /// All slots are gone: those of the next begin() have other lives. A number that was asked for
     /// is followed by the same one on every machine.
-    constexpr void end() noexcept {
-        if (first_ != 0 && asked_ != 0) { asked_ = number(1, max_, first_ - 1); }
-        first_ = last_ = added_ = 0;
-    }
+    void end() noexcept;
 
     /// The first life of every slot, and the last. 0 before begin().
     [[nodiscard]] constexpr std::uint32_t first() const noexcept { return first_; }
@@ -138,16 +122,12 @@ public:
     /// The life in which slots begin that are added now: first(), or later after part_with().
     [[nodiscard]] constexpr std::uint32_t added() const noexcept { return added_; }
     /// True when a free slot that is in life `generation` may go back to the upstream.
-    [[nodiscard]] constexpr bool may_part_with(std::uint32_t generation) const noexcept {
-        return generation != 0 && lives_before(generation) <= max_ / 16;
-    }
+    [[nodiscard]] bool may_part_with(std::uint32_t generation) const noexcept;
     /// A free slot that would be in life `generation` next goes back: slots that are added from now
     /// on begin in this life, or later. So a handle of a slot that went finds nothing in the slot
     /// that has its number next. Slots with more than a 16th of their lives behind them stay, so
     /// that new slots have 15/16 of their lives at least.
-    constexpr void part_with(std::uint32_t generation) noexcept {
-        if (lives_before(generation) > lives_before(added_)) { added_ = generation; }
-    }
+    void part_with(std::uint32_t generation) noexcept;
 
     /// True when the life after `generation` is not generation + 1.
     [[nodiscard]] constexpr bool turns_at(std::uint32_t generation) const noexcept {
@@ -168,43 +148,19 @@ public:
                                      bool is_promised) const noexcept;
 
     /// The n-th number of the sequence above, counted from `start`: 1 to max.
-    [[nodiscard]] static constexpr std::uint32_t number(std::uint64_t n, std::uint32_t max,
-                                                        std::uint32_t start) noexcept {
-        const std::uint64_t part = n * 0x9e37'79b9'7f4a'7c15u;  // frac(n / golden ratio) * 2^64
-        const std::uint64_t low = (part & 0xffff'ffff) * max;
-        const std::uint64_t scaled = ((part >> 32) * max + (low >> 32)) >> 32;
-        return static_cast<std::uint32_t>((scaled + start) % max) + 1;
-    }
+    [[nodiscard]] static std::uint32_t number(std::uint64_t n, std::uint32_t max,
+                                              std::uint32_t start) noexcept;
 
 private:
     generations(const generations&) = default;
     generations& operator=(const generations&) = default;
 
-    constexpr void begin_at(std::uint32_t first) noexcept {
-        first_ = added_ = first;
-        last_ = first == 1 ? max_ : first - 1;
-    }
     std::uint32_t first_ = 0;
     std::uint32_t last_ = 0;  // beside max_: the end of a life asks for both
     std::uint32_t max_;
     std::uint32_t asked_;
     std::uint32_t added_ = 0;  // of slots that are added
 };
-
-/// A handle that a map refuses: what is wrong with it, and where it leads.
-struct refused_handle {
-    handle_fault fault;
-    const void* map;
-    const char* type;           // of the map: "slot_map"
-    std::uint32_t slot;         // the index in the handle
-    std::uint32_t slot_count;   // of the map; `slot` may be beyond
-    std::uint32_t slot_life;    // that the slot is in, or will be in next; 0: its lives are used up
-    std::uint32_t handle_life;  // the generation in the handle
-};
-
-/// Stops the program, in every build, with the sentence of the fault and these figures. `from`: the
-/// line that has the handle, where it is known. Requires: the fault is not none.
-[[noreturn]] void refuse_handle(const refused_handle& refused, call_site from);
 
 }  // namespace detail
 }}  // namespace cairn::CAIRN_FLAVOUR

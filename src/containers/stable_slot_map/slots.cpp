@@ -6,6 +6,8 @@
 #include <bit>
 #include <utility>
 
+#include <cairn/storage/inside/refuse_handle.hpp>
+
 namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 namespace {

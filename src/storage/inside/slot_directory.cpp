@@ -7,6 +7,9 @@
 #include <cstring>
 #include <utility>
 
+#include <cairn/storage/inside/growth.hpp>
+#include <cairn/storage/inside/refuse_handle.hpp>
+
 namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 directory_numbers::directory_numbers(directory_numbers&& other) noexcept {
@@ -215,6 +218,18 @@ void slot_directory<Order>::set_limit() noexcept {
 }
 
 template <reuse Order>
+std::uint32_t slot_directory<Order>::lives_behind(std::uint32_t generation) const noexcept {
+    return lives_.largest() - 1 - lives_.lives_before(generation);
+}
+
+template <reuse Order>
+bool slot_directory<Order>::is_promised(std::uint32_t index,
+                                        std::uint32_t generation) const noexcept {
+    return index < capacity_ && slots_[index].word == (generation | vacant) &&
+           slots_[index].value == promised_mark;
+}
+
+template <reuse Order>
 void slot_directory<Order>::promise(std::uint32_t index) noexcept {
     take(index);
     slots_[index].value = promised_mark;
@@ -230,6 +245,15 @@ void slot_directory<Order>::fulfil(std::uint32_t index, std::uint32_t value) noe
     --promised_count_;
     ++live_;
     set_limit();
+}
+
+template <reuse Order>
+void slot_directory<Order>::vacate(std::uint32_t index) noexcept {
+    CAIRN_ASSERT(index < capacity_ &&
+                     ((slots_[index].word & vacant) == 0 || slots_[index].value == promised_mark),
+                 "a slot that is vacated was in use");
+    if ((slots_[index].word & vacant) != 0) [[unlikely]] { return end_promise(index); }
+    vacate_live(index, slots_[index].word);
 }
 
 /// The mark goes before the slot is free: a free slot with it would be taken for a promised one.

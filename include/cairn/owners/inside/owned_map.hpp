@@ -24,6 +24,16 @@
 
 namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
+/// The index of every handle of `map` is below it, until the map has more slots.
+template <class Map>
+[[nodiscard]] auto slot_count_of(const Map& map) noexcept {
+    if constexpr (requires { map.slot_count(); }) {
+        return map.slot_count();
+    } else {
+        return map.capacity();
+    }
+}
+
 template <class Self, class Map, class Cell>
 class owned_map {
 public:

@@ -157,18 +157,13 @@ public:
         return slots_[index].word & ~vacant;
     }
     /// The lives that a slot in life `generation` can still begin.
-    [[nodiscard]] std::uint32_t lives_behind(std::uint32_t generation) const noexcept {
-        return lives_.largest() - 1 - lives_.lives_before(generation);
-    }
+    [[nodiscard]] std::uint32_t lives_behind(std::uint32_t generation) const noexcept;
     /// True when the slot has an object.
     [[nodiscard]] bool is_alive(std::uint32_t index) const noexcept {
         return index < capacity_ && (slots_[index].word & vacant) == 0;
     }
     /// True when (index, generation) was given out by promise() and is not fulfilled yet.
-    [[nodiscard]] bool is_promised(std::uint32_t index, std::uint32_t generation) const noexcept {
-        return index < capacity_ && slots_[index].word == (generation | vacant) &&
-               slots_[index].value == promised_mark;
-    }
+    [[nodiscard]] bool is_promised(std::uint32_t index, std::uint32_t generation) const noexcept;
     /// Why (index, generation) finds nothing. Any arguments are allowed. O(1), cold.
     [[nodiscard]] handle_fault fault_of(std::uint32_t index,
                                         std::uint32_t generation) const noexcept;
@@ -225,13 +220,7 @@ public:
 
     /// The life of slot `index` ends: every handle of it is stale from now on.
     /// Requires: it is alive or promised.
-    void vacate(std::uint32_t index) noexcept {
-        CAIRN_ASSERT(index < capacity_ && ((slots_[index].word & vacant) == 0 ||
-                                           slots_[index].value == promised_mark),
-                     "a slot that is vacated was in use");
-        if ((slots_[index].word & vacant) != 0) [[unlikely]] { return end_promise(index); }
-        vacate_live(index, slots_[index].word);
-    }
+    void vacate(std::uint32_t index) noexcept;
     /// As vacate(), for a slot that find(index, generation) has just found.
     void vacate_live(std::uint32_t index, std::uint32_t generation) noexcept {
         CAIRN_ASSERT(index < capacity_ && slots_[index].word == generation,

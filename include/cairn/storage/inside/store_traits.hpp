@@ -29,16 +29,6 @@ struct store_traits {
     static constexpr bool keeps_addresses = false;
 };
 
-/// The index of every handle of `map` is below it, until the map has more slots.
-template <class Map>
-[[nodiscard]] auto slot_count_of(const Map& map) noexcept {
-    if constexpr (requires { map.slot_count(); }) {
-        return map.slot_count();
-    } else {
-        return map.capacity();
-    }
-}
-
 /// Of the maps.
 template <class T, class Policy>
 struct map_traits {
