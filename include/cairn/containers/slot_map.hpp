@@ -412,8 +412,8 @@ public:
     [[nodiscard]] bool shrink_to_fit() {
         [[maybe_unused]] const auto change = mark_.begin(this, Parts::name);
         const bool rows_fit = rows_.shrink_to_fit();
-        const bool handles_fit = handle_memory_.shrink(size() * sizeof(handle_type));
-        note_handle_room();
+        const bool handles_fit =
+            use_handle_memory(handle_memory_.shrink(size() * sizeof(handle_type)));
         const bool slots_fit = slots_.shrink_to_fit();
         const bool waiting_fit = limbo_.shrink_to_fit();
         set_row_max();
@@ -697,20 +697,25 @@ protected:
                                                        std::uint32_t& row) const noexcept {
         return slots_.find(h.index(), h.generation(), row);
     }
+    /// Row `row`, which a handle has just found. In erase_if(), too, where others have ended and
+    /// rows_[row] stops a checked build.
     template <class Rows>
-    [[nodiscard]] [[CAIRN_FORCE_INLINE]] static auto* address_of(Rows& rows,
-                                                                 std::size_t row) noexcept {
+    [[nodiscard]] [[CAIRN_FORCE_INLINE]] static decltype(auto) living_row(
+        Rows& rows, std::size_t row) noexcept {
         if constexpr (requires { rows.data(); }) {
-            return rows.data() + row;  // the row was found: it is not compared with size()
+            return rows.data()[row];
         } else {
-            return compiler::address_of(living_row(rows, row));
+            if constexpr (!std::is_trivially_copyable_v<value_type>) {
+                rows.rows_memory().mark.expect_no_holes(compiler::address_of(rows), Parts::name);
+            }
+            return rows.view()[row];
         }
     }
     template <class Pointer, class Rows>
     [[nodiscard]] [[CAIRN_FORCE_INLINE]] static Pointer pointer_to(Rows& rows,
                                                                    std::size_t row) noexcept {
         if constexpr (rows_are_objects) {
-            return detail::not_null(address_of(rows, row));
+            return detail::not_null(compiler::address_of(living_row(rows, row)));
         } else {
             return Pointer{living_row(rows, row)};
         }
@@ -725,24 +730,11 @@ protected:
             return find_row(h, row) ? own(h, pointer_to<Pointer>(rows, row)) : Pointer{};
         }
     }
-    /// Row `row`, which a handle has just found: in erase_if(), too, where others have ended.
-    template <class Rows>
-    [[nodiscard]] [[CAIRN_FORCE_INLINE]] static decltype(auto) living_row(
-        Rows& rows, std::size_t row) noexcept {
-        if constexpr (requires { rows.rows_memory(); }) {
-            if constexpr (!std::is_trivially_copyable_v<value_type>) {
-                rows.rows_memory().mark.expect_no_holes(compiler::address_of(rows), Parts::name);
-            }
-            return rows.view()[row];
-        } else {
-            return rows[row];
-        }
-    }
     template <class Rows>
     [[nodiscard]] [[CAIRN_FORCE_INLINE]] static decltype(auto) own_row(Rows& rows, handle_type h,
                                                                        std::size_t row) noexcept {
         if constexpr (rows_are_objects) {
-            return *own(h, address_of(rows, row));
+            return *own(h, compiler::address_of(living_row(rows, row)));
         } else {
             return living_row(rows, row);
         }
@@ -897,24 +889,20 @@ private:
     [[nodiscard]] bool make_room() noexcept {
         const std::size_t count = slots_.live_count();
         return count < handle_capacity_ ||
-               take_room(handle_memory_.find_room_for_more(count, sizeof(handle_type)));
+               use_handle_memory(handle_memory_.grow_for_more(count, sizeof(handle_type)));
     }
     [[nodiscard]] bool reserve_handles(std::size_t count) noexcept {
+        constexpr std::size_t each = sizeof(handle_type);
         return count <= handle_capacity_ ||
-               take_room(handle_memory_.find_room(count, sizeof(handle_type)));
+               use_handle_memory(handle_memory_.grow(count * each, size() * each));
     }
-    [[nodiscard]] bool take_room(growable_memory::room room) noexcept {
-        if (room.block != nullptr) {
-            handle_memory_.finish_copy(room.block, room.size, size() * sizeof(handle_type));
-        }
-        note_handle_room();
-        return room.size != 0;
-    }
-    void note_handle_room() noexcept {
+    /// The handles stand where their memory is now. Returns: `fits`, for the caller.
+    bool use_handle_memory(bool fits) noexcept {
         handles_ = reinterpret_cast<handle_type*>(handle_memory_.data());
         // Inside reserved addresses more has become usable than was asked for: all of it counts.
         const std::size_t fitting = handle_memory_.size() / sizeof(handle_type);
         handle_capacity_ = fitting < max_size() ? fitting : max_size();
+        return fits;
     }
 
 protected:

@@ -13,6 +13,7 @@
 #include <cairn/core/poison.hpp>
 #include <cairn/os/page_allocator.hpp>
 #include <cairn/os/page_memory.hpp>
+#include <cairn/storage/inside/growth.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
@@ -143,6 +144,12 @@ bool growable_memory::grow(std::size_t size, std::size_t used) noexcept {
     if (block == nullptr) { return false; }
     finish_copy(block, size, used);
     return true;
+}
+
+bool growable_memory::grow_for_more(std::size_t count, std::size_t element_size) noexcept {
+    const room found = find_room_for_more(count, element_size);
+    if (found.block != nullptr) { finish_copy(found.block, found.size, count * element_size); }
+    return found.size != 0;
 }
 
 void growable_memory::finish_copy(std::byte* block, std::size_t size, std::size_t used,

@@ -26,7 +26,6 @@
 #include <cairn/core/allocator_ref.hpp>
 #include <cairn/os/page_memory.hpp>
 #include <cairn/os/system_allocator.hpp>
-#include <cairn/storage/inside/growth.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
@@ -89,6 +88,8 @@ public:
     /// `used` bytes.
     /// Returns: false when exhausted; nothing has changed then.
     [[nodiscard]] bool grow(std::size_t size, std::size_t used) noexcept;
+    /// The same for one element more than the `count` that have room: find_room_for_more().
+    [[nodiscard]] bool grow_for_more(std::size_t count, std::size_t element_size) noexcept;
 
     /// Gives back what lies behind the first `size` bytes, which do not move: inside reserved
     /// addresses whole steps of pages (the addresses stay reserved), else what the upstream takes
