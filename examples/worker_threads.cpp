@@ -2,6 +2,7 @@
 #include <cairn/alloc/arena.hpp>
 #include <cairn/alloc/arena_scope.hpp>
 #include <cairn/alloc/concurrent_pool_of.hpp>
+#include <cairn/containers/batches.hpp>
 #include <cairn/containers/message_queue.hpp>
 #include <cairn/containers/packed_array.hpp>
 #include <cairn/core/sizes.hpp>

@@ -6,6 +6,7 @@
 //
 // tests/lab/operations_test.py reads the public operations of the containers from their headers: each
 // is called here or in another experiment, or has a reason there.
+#include <cairn/containers/batches.hpp>
 #include <cairn/containers/concurrent_object_pool.hpp>
 #include <cairn/containers/field.hpp>
 #include <cairn/containers/object_pool.hpp>

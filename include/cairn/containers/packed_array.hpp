@@ -32,7 +32,6 @@
 #include <type_traits>
 #include <utility>
 
-#include <cairn/containers/batches.hpp>
 #include <cairn/containers/inside/sort_rows.hpp>
 #include <cairn/core/assert.hpp>
 #include <cairn/core/inside/begin_anew.hpp>
@@ -44,6 +43,9 @@
 #include <cairn/storage/inside/growable_memory.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
+
+template <class Rows>
+class row_batches;  // callers of batches() include <cairn/containers/batches.hpp>
 
 /// What erasing did to the rows. from == to: the last row was erased and nothing moved.
 struct moved_row {
@@ -158,7 +160,8 @@ public:
         return rows_;
     }
 
-    /// values() in pieces of about `rows_per_batch` whose boundaries share no cache line.
+    /// values() in pieces of about `rows_per_batch` whose boundaries share no cache line. Callers
+    /// include <cairn/containers/batches.hpp>.
     [[nodiscard]] row_batches<std::span<T>> batches(std::size_t rows_per_batch) noexcept {
         return {values(), rows_per_batch};
     }

@@ -973,7 +973,8 @@ public:
     [[nodiscard]] detail::row_span<const T> values() const noexcept {
         return detail::row_span<const T>{this->rows_.values()};
     }
-    /// values() in pieces of about `rows_per_batch` whose boundaries share no cache line.
+    /// values() in pieces of about `rows_per_batch` whose boundaries share no cache line. Callers
+    /// include <cairn/containers/batches.hpp>.
     [[nodiscard]] row_batches<std::span<T>> batches(std::size_t rows_per_batch) noexcept {
         return this->rows_.batches(rows_per_batch);
     }

@@ -1,5 +1,6 @@
 // Sentences of cairn/containers/packed_array.hpp about its objects: erasing, visiting, sorting and
 // moving them.
+#include <cairn/containers/batches.hpp>
 #include <cairn/containers/inside/sort_rows.hpp>
 #include <cairn/containers/packed_array.hpp>
 #include <cairn/testing/expect_broken_promise.hpp>

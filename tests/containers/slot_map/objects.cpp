@@ -1,6 +1,7 @@
 // Sentences of cairn/containers/slot_map.hpp about its objects: how they are made, found, taken and
 // retired, and how a map is moved. The random runs against std models are in
 // slot_map_model_test.cpp.
+#include <cairn/containers/batches.hpp>
 #include <cairn/containers/slot_map.hpp>
 #include <cairn/testing/expect_broken_promise.hpp>
 #include <gtest/gtest.h>
