@@ -83,7 +83,7 @@ private:
     template <class T>
     [[nodiscard]] static constexpr std::size_t number_of() noexcept {
         std::size_t number = 0;
-        (void)((std::is_same_v<T, Types> || (++number, false)) || ...);
+        (void)((std::is_same_v<T, Types> || (static_cast<void>(++number), false)) || ...);
         return number;
     }
 
