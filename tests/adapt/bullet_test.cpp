@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <btBulletDynamicsCommon.h>
+#include <csignal>
 #include <memory>
 #include <vector>
 
@@ -66,14 +67,16 @@ TEST(bullet, has_a_memory_of_its_own_by_default_also_where_a_template_names_it) 
         btAlignedFreeInternal(p);
     };
     in_a_template(std::size_t{100});
+    EXPECT_GT((detail::never_ended<heap<>, detail::of_bullet>().stats().capacity), 0u);
 }
 
 TEST(bullet_death, names_the_memory_the_size_and_the_limit_of_a_refusal) {
     set_bullet_memory<small_memory>("physics");
-    EXPECT_DEATH(drop_boxes(), in_this_order({"Bullet asked for ",
-                                              " bytes, which its memory "
-                                              "'physics'",
-                                              "100000", "refused"}));
+    EXPECT_EXIT(drop_boxes(), testing::KilledBySignal(SIGABRT),
+                in_this_order({"Bullet asked for ",
+                               " bytes, which its memory "
+                               "'physics'",
+                               "100000", "refused"}));
 }
 
 TEST(bullet_death, ends_at_each_of_the_first_refusals) {

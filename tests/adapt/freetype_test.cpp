@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdio>
+#include <cstdlib>
 
 #include "support/refusals.hpp"
 
@@ -47,6 +48,35 @@ outcome run(A& memory, const char* font) {
 }
 
 }  // namespace
+
+TEST(freetype, has_the_properties_that_the_environment_sets) {
+    failing<heap<>> memory;
+    freetype_memory in_memory{memory};
+    FT_Library library = nullptr;
+    ::setenv("FREETYPE_PROPERTIES", "truetype:interpreter-version=35", 1);
+    ASSERT_EQ(in_memory.new_library(&library), 0);
+    ::unsetenv("FREETYPE_PROPERTIES");
+    FT_UInt version = 0;
+    EXPECT_EQ(FT_Property_Get(library, "truetype", "interpreter-version", &version), 0);
+    EXPECT_EQ(version, 35u) << "as FT_Init_FreeType() makes it; 40 is the default";
+    FT_Done_Library(library);
+}
+
+TEST(freetype, makes_no_library_where_a_request_was_refused_and_makes_one_after_it) {
+    failing<heap<>> memory;
+    freetype_memory in_memory{memory};
+    FT_Library library = nullptr;
+    ASSERT_EQ(in_memory.new_library(&library), 0);
+    FT_Done_Library(library);
+    const std::size_t count = memory.request_count();
+    for (std::size_t n = 0; n < count; ++n) {
+        memory.refuse_from(memory.request_count() + n, 1);
+        EXPECT_NE(in_memory.new_library(&library), 0) << "request " << n << " was refused";
+        memory.refuse_nothing();
+    }
+    ASSERT_EQ(in_memory.new_library(&library), 0);
+    FT_Done_Library(library);
+}
 
 TEST(freetype, reports_each_refusal) {
     failing<heap<>> memory;

@@ -111,6 +111,7 @@ TEST(imgui_inspector, shows_each_memory_of_the_registry) {
     EXPECT_TRUE(has(text, "render/meshes") && has(text, "5000 B")) << text;
     EXPECT_TRUE(has(text, "0 B sampled") && !has(text, "5000 B sampled")) << text;
     EXPECT_TRUE(has(text, "not known")) << "what is live in jobs:" << text;
+    EXPECT_TRUE(has(text, "peak") && has(text, "refused")) << "the heads of the columns: " << text;
     meshes.deallocate(block, 5'000);
 }
 
@@ -131,6 +132,8 @@ TEST(imgui_inspector, tells_who_grew_in_a_frame_after_two_clicks) {
     p.click({first.x + 20, first.y + 10});
     const ImU32 red = IM_COL32(230, 80, 60, 255);  // the bar of 12 ms
     ASSERT_EQ(corners_of(red).size(), 4u);
+    EXPECT_GT(corners_of(red)[2].x, corners_of(red)[0].x);
+    EXPECT_GT(corners_of(red)[2].y, corners_of(red)[0].y) << "a bar stands on the lower edge";
     ImGui::GetIO().MousePos = corners_of(red)[0];
     p.frame();
     p.frame();
@@ -169,8 +172,13 @@ TEST(imgui_inspector, names_the_lines_that_requested_what_is_live_and_what_is_ne
     const std::string all = p.words(page::sites);
     EXPECT_TRUE(has(all, "mips") && has(all, "icons") && has(all, "imgui_inspector_test.cpp"))
         << all;
+    EXPECT_FALSE(has(all, "known in checked builds")) << "two lines, and no third: " << all;
     const std::string since = p.words(page::since_mark);
     EXPECT_TRUE(has(since, "icons") && !has(since, "mips")) << since;
+    EXPECT_TRUE(has(since, "icons | imgui_inspector_test.cpp:")) << since;
+    void* const from_nowhere = textures.allocate(300, default_alignment, std::source_location{});
+    EXPECT_TRUE(has(p.words(page::sites), "known in checked builds"));
+    textures.deallocate(from_nowhere, 300);
     p.inspector->remove(&textures);
     EXPECT_FALSE(has(p.words(page::overview), "Sites"));
     icons.deallocate(young, 200);
@@ -271,8 +279,56 @@ TEST(imgui_inspector, goes_on_with_a_map_where_another_one_left_it) {
     for (int i = 0; i < 3; ++i) { p.frame(); }
     EXPECT_NEAR(static_cast<double>(live_cell_count()), 3072 / 2, 20);
     p.inspector->remove(&small);
+    p.frame();
+    EXPECT_NEAR(static_cast<double>(live_cell_count()),
+                600.0 * 3072 / static_cast<double>(live.size()), 10)
+        << "nothing of the small heap is left, and 600 blocks are walked";
     for (int i = 0; i < 200; ++i) { p.frame(); }
     EXPECT_NEAR(static_cast<double>(live_cell_count()), 3072, 20);
+}
+
+TEST(imgui_inspector, shows_the_first_map_once_the_chosen_one_is_removed) {
+    panel p;
+    heap<> quarter{std::size_t{1} << 20}, half{std::size_t{1} << 20};
+    ASSERT_NE(quarter.allocate(1 << 18), nullptr);
+    ASSERT_NE(half.allocate(1 << 19), nullptr);
+    p.inspector->add_map("quarter", quarter);
+    p.inspector->add_map("half", half);
+    p.inspector->show(page::map);
+    p.frame();
+    p.frame();
+    const std::vector<ImVec2> choice = corners_of(ImGui::GetColorU32(ImGuiCol_FrameBg));
+    ASSERT_FALSE(choice.empty());
+    p.click({choice[0].x + 10, choice[0].y + 5});
+    p.frame();
+    const ImDrawData& all = *ImGui::GetDrawData();  // the names are in the window drawn last
+    const auto& box = all.CmdLists[all.CmdListsCount - 1]->VtxBuffer;
+    ImVec2 low = box[0].pos, high = box[0].pos;
+    for (const ImDrawVert& v : box) {
+        low = {std::min(low.x, v.pos.x), std::min(low.y, v.pos.y)};
+        high = {std::max(high.x, v.pos.x), std::max(high.y, v.pos.y)};
+    }
+    p.click({low.x + 15, low.y + (high.y - low.y) * 0.75F});
+    for (int i = 0; i < 3; ++i) { p.frame(); }
+    EXPECT_NEAR(static_cast<double>(live_cell_count()), 3072 / 2, 20);
+    p.inspector->remove(&half);
+    p.frame();
+    EXPECT_NEAR(static_cast<double>(live_cell_count()), 3072 / 4, 20);
+}
+
+TEST(imgui_inspector, shows_64_memories_and_no_further_ones) {
+    panel p;
+    heap<> memory;
+    std::vector<std::string> names;
+    for (int i = 0; i < 70; ++i) { names.push_back("memory " + std::to_string(i)); }
+    std::vector<std::unique_ptr<registry::entry>> listed;
+    for (const std::string& name : names) {
+        listed.push_back(std::make_unique<registry::entry>(name.c_str(), memory));
+    }
+    p.frame();
+    p.inspector->mark();
+    const std::string text = p.words(page::since_mark);
+    EXPECT_FALSE(has(text, ": ")) << "no memory changed: " << text;
 }
 
 TEST(imgui_inspector, adds_memories_of_one_name_and_knows_when_one_ended) {
@@ -318,6 +374,9 @@ TEST(imgui_inspector, does_not_compare_the_oldest_frame_with_the_newest) {
     for (int i = 0; i < 3; ++i) { p.frame(); }
     const std::vector<ImVec2> limit = corners_of(IM_COL32(230, 200, 60, 255));
     ASSERT_FALSE(limit.empty());
+    EXPECT_EQ(corners_of(IM_COL32(90, 160, 220, 255)).size(),
+              4u * (imgui_inspector::frame_count - 1))
+        << "a bar for each frame; that of the newest one is white";
     p.click({limit[0].x + 0.5F, limit[0].y + 5});  // in the column of the oldest frame
     EXPECT_TRUE(p.inspector->is_frozen()) << "the click met";
     const std::string text = p.words(page::frames);

@@ -336,7 +336,8 @@ inline void imgui_inspector::draw(const char* title) {
 
 inline void imgui_inspector::draw_page(const char* name, page which,
                                        void (imgui_inspector::*body)()) {
-    const ImGuiTabItemFlags flags = wanted_ == which ? ImGuiTabItemFlags_SetSelected : 0;
+    const ImGuiTabItemFlags flags =
+        wanted_ == which ? ImGuiTabItemFlags_SetSelected : ImGuiTabItemFlags_None;
     if (!ImGui::BeginTabItem(name, nullptr, flags)) { return; }
     (this->*body)();
     ImGui::EndTabItem();
