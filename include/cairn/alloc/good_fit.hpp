@@ -17,10 +17,9 @@
 //        less than 1/16 above the size itself; over-aligned requests count as size + alignment -
 //        16, unless the first block of the bin happens to be aligned.
 // Cost:  find: at most three bitmap words and a head. insert, remove: a bitmap word, a head, and at
-//        most two neighbours in a list. With all around it at most 330 instructions an operation
-//        in the states that the lab's `tail` builds (strict_good_fit 232); a third of that looks
-//        at how many blocks may wait. Two states are beyond: an allocation that merges a surplus
-//        (530), and the last resort; strict_good_fit has none.
+//        most two neighbours in a list. With all around it at most 310 instructions an operation
+//        in the states that the lab's `tail` builds (strict_good_fit 244). Two states are beyond:
+//        an allocation that merges a surplus (495), and the last resort; strict_good_fit has none.
 // Source: Masmano et al., TLSF, ECRTS 2004, with the stored size rounded as the paper says.
 #pragma once
 
@@ -63,9 +62,9 @@ struct basic_good_fit {
     static constexpr std::uint32_t deferred_max = DeferredMax;
     static constexpr std::uint32_t deferred_share = DeferredShare;
     static constexpr std::uint32_t deferred_size_max = DeferredSize;
-    /// Steps (step_counter.hpp) of one operation in one region. Where blocks wait: a free of the
-    /// core, eight bins looked at for a surplus, one block merged; the last resort apart.
-    static constexpr std::uint32_t allocate_steps_max = DeferredMax == 0 ? 45 : 73;
+    /// Steps (step_counter.hpp) of one operation in one region. Where blocks wait, one of them
+    /// merges, or nine bins are looked at for a surplus; the last resort apart.
+    static constexpr std::uint32_t allocate_steps_max = DeferredMax == 0 ? 45 : 66;
     static constexpr std::uint32_t deallocate_steps_max = DeferredMax == 0 ? 30 : 35;
     static constexpr std::uint32_t shape =
         MantissaBits | DeferredShare << 8 | DeferredSize / 1024 << 24;

@@ -333,9 +333,11 @@ private:
                                             alignment align) noexcept;
     [[nodiscard]] void* given_out(void* p, std::uint32_t granules, std::size_t size) noexcept;
     void wait_or_free(void* p, bin& b) noexcept;
-    void free_in_core(void* p) noexcept;
-    void give_to_core(void* p) noexcept;
-    void free_in(region_type* r, void* p) noexcept;
+    void wait_after_a_look(void* p, bin& b) noexcept;
+    void free_in_core(void* p, std::uint32_t asked) noexcept;
+    void free_in_several(void* p, std::uint32_t asked) noexcept;
+    void give_to_core(void* p, std::uint32_t asked) noexcept;
+    void free_in(region_type* r, void* p, std::uint32_t asked) noexcept;
     void walk_past_freed() noexcept;
 
     // -------------------------------------------------------------------- waiting blocks

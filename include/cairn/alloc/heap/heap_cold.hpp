@@ -235,7 +235,7 @@ void* heap<Fit>::allocate_in_regions(std::uint32_t granules, std::size_t size,
         i = region_of_best_fit(granules, align);
     }
     if constexpr (detail::has_size_classes<Fit>) {
-        // The rank of one region alone is not kept: give_to_core().
+        // The rank of one region alone is not kept: merge_newest().
         if (regions_.count() > 1 && align <= alignment{detail::granule_size}) {
             i = regions_.fullest(Fit::class_of_request(granules) + 1);
         }
@@ -307,15 +307,30 @@ void* heap<Fit>::allocate_with_effort(std::uint32_t granules, std::size_t size,
 template <class Fit>
 void heap<Fit>::wait_or_free(void* p, [[maybe_unused]] bin& b) noexcept {
     if constexpr (Fit::deferred_max != 0) {
-        if (bins_.put_after_a_look(b, static_cast<std::byte*>(p))) { return; }
+        if (!bins_.books().refuses(b)) { return wait_after_a_look(p, b); }
     }
-    free_in_core(p);
+    free_in_core(p, b.granules);
 }
 
+// Out of line: the registers that it saves would be saved by each free of the core.
 template <class Fit>
-void heap<Fit>::free_in_core(void* p) noexcept {
-    if (regions_.count() == 1) [[likely]] { return free_in(home(), p); }
-    give_to_core(p);
+[[CAIRN_NOINLINE]] void heap<Fit>::wait_after_a_look(void* p, [[maybe_unused]] bin& b) noexcept {
+    if constexpr (Fit::deferred_max != 0) {
+        if (!bins_.put_after_a_look(b, static_cast<std::byte*>(p))) { free_in_core(p, b.granules); }
+    }
+}
+
+/// `asked`: granules of the request, as granules_for() says, or of its block.
+template <class Fit>
+void heap<Fit>::free_in_core(void* p, std::uint32_t asked) noexcept {
+    if (regions_.count() == 1) [[likely]] { return free_in(home(), p, asked); }
+    free_in_several(p, asked);
+}
+
+// Out of line for the same reason.
+template <class Fit>
+[[CAIRN_NOINLINE]] void heap<Fit>::free_in_several(void* p, std::uint32_t asked) noexcept {
+    give_to_core(p, asked);
     if constexpr (Fit::deferred_max != 0) {
         // Waiting blocks must not keep regions in which no block is in use. Each call merges one
         // block, so that the oldest of a list merge too, or eight where more waits than lives.
@@ -328,14 +343,13 @@ void heap<Fit>::free_in_core(void* p) noexcept {
     count_operation();
 }
 
+/// Requires: there are several regions.
 template <class Fit>
-void heap<Fit>::give_to_core(void* p) noexcept {
-    // After free_in() r may be one free block; nothing of `p` is read from here on.
-    const bool alone = regions_.count() == 1;
-    const std::uint32_t i = alone ? 0 : regions_.index_of(p);
+void heap<Fit>::give_to_core(void* p, std::uint32_t asked) noexcept {
+    const std::uint32_t i = regions_.index_of(p);
     region_type* const r = region(i);
-    free_in(r, p);
-    if (alone) { return; }
+    free_in(r, p, asked);
+    // r may be one free block now: nothing of `p` is read from here on.
     rank(i);
     if (block_size_ != 0 && r->is_empty() && r != home_) [[unlikely]] {
         regions_[i].empty_since = core_operations_;
@@ -345,7 +359,8 @@ void heap<Fit>::give_to_core(void* p) noexcept {
 }
 
 template <class Fit>
-[[CAIRN_FORCE_INLINE]] inline void heap<Fit>::free_in(region_type* r, void* p) noexcept {
+[[CAIRN_FORCE_INLINE]] inline void heap<Fit>::free_in(region_type* r, void* p,
+                                                      std::uint32_t asked) noexcept {
     if (p == walked_to_) [[unlikely]] { walk_past_freed(); }
     if (!r->contains(p)) [[unlikely]] {
         detail::heap_is_corrupt(detail::heap_promise::freed_here, r);
@@ -357,7 +372,7 @@ template <class Fit>
     if constexpr (detail::poison_is_watched) {
         poison(p, detail::payload_size(b.header(g).size()));
     }
-    const std::uint32_t size = r->free(g);
+    const std::uint32_t size = r->free(g, asked);
     if constexpr (Fit::deferred_max != 0) { bins_.books().gave_back(size); }
 }
 
@@ -367,18 +382,18 @@ void heap<Fit>::deallocate(void* p, [[maybe_unused]] call_site from) noexcept {
     // The header says the size: in checked builds it is compared with its neighbours first, in all
     // builds it must not say that the block is free or waits.
     check_freed(p, SIZE_MAX, 0, from);
+    const detail::block_header header = header_of(p);
+    if (header.is_free() || header.is_deferred()) [[unlikely]] {
+        detail::heap_is_corrupt(detail::heap_promise::freed_once, home_);
+    }
     if constexpr (Fit::deferred_max != 0) {
-        const detail::block_header header = header_of(p);
-        if (header.is_free() || header.is_deferred()) [[unlikely]] {
-            detail::heap_is_corrupt(detail::heap_promise::freed_once, home_);
-        }
         const auto [b, word] = bins_.bin_for(detail::payload_size(header.size()));
         if (b != nullptr) {
             if (bins_.put(*b, word, static_cast<std::byte*>(p))) { return; }
             return wait_or_free(p, *b);
         }
     }
-    free_in_core(p);
+    free_in_core(p, header.size());
 }
 
 template <class Fit>
@@ -423,7 +438,11 @@ template <class Fit>
 bool heap<Fit>::merge_newest([[maybe_unused]] bin& b) noexcept {
     if constexpr (Fit::deferred_max != 0) {
         if (std::byte* const p = bins_.take_newest(b, b.word())) {
-            give_to_core(p);
+            if (regions_.count() == 1) [[likely]] {
+                free_in(home(), p, b.granules);
+            } else {
+                give_to_core(p, b.granules);
+            }
             return true;
         }
         bins_.expect_none(b);
@@ -431,8 +450,8 @@ bool heap<Fit>::merge_newest([[maybe_unused]] bin& b) noexcept {
     return false;
 }
 
-/// Merges one block that waits beyond the share of its class, or, where `any`, any block, if one of
-/// the next eight bins has one. Returns: false when none of them has.
+/// Merges one block that waits beyond the share of its class, or, where `any`, any block, if the
+/// bin at the cursor has one. Returns: false when it has none; then the next bins were searched.
 template <class Fit>
 bool heap<Fit>::merge_one(bool any) noexcept {
     if constexpr (Fit::deferred_max != 0) {

@@ -312,11 +312,14 @@ public:
         return h.block;
     }
 
-    /// Gives a block back and merges it with its free neighbours.
+    /// Gives a block back and merges it with its free neighbours. `asked`: granules of its request.
     /// Returns: how many granules it had.
-    [[CAIRN_FORCE_INLINE]] inline std::uint32_t free(std::uint32_t g) noexcept {
+    [[CAIRN_FORCE_INLINE]] inline std::uint32_t free(std::uint32_t g,
+                                                     std::uint32_t asked) noexcept {
         const blocks b = map();
         const std::uint32_t size = expect_live(b, g);
+        // No fit makes a block twice as large as its request.
+        if (size - asked > asked) [[unlikely]] { freed_wrongly(g); }
         const std::uint32_t right_at = g + size;
         const std::uint32_t left_size = size_of_free_left(b, g);
         const std::uint32_t right_size = size_of_free_right(b, right_at);

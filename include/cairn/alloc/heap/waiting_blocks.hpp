@@ -50,7 +50,7 @@ namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 //
 // When waiting blocks merge:
 //   in use + waiting > most + most / 64      each request that reaches the core merges one block
-//                                            of the surplus
+//                                            of the surplus, or looks at the next eight classes
 //   a heap of several regions uses less      each free that reaches the core merges one block,
 //   than a quarter of them                   and up to eight while more waits than lives, so that
 //                                            regions become empty; no surplus joins, and a share
@@ -124,7 +124,7 @@ class waiting_books {
 
 public:
     /// One more block of `bin` waits, if the last look allows it. `word`: bin.word().
-    /// Returns: false where joined_after_a_look() decides, which must come next.
+    /// Returns: false where refuses() and joined_after_a_look() decide, which must come next.
     [[nodiscard, CAIRN_FORCE_INLINE]] inline bool joined(deferred_bin& bin,
                                                          std::uint32_t word) noexcept {
         if (bin.room <= room_end_) [[unlikely]] { return false; }
@@ -134,19 +134,25 @@ public:
         --bin.room;
         return true;
     }
-    /// The same after a look, for a block that joined() refused.
+    /// True where a look would refuse the block that joined() refused. The block goes to the core
+    /// then: a look beside that would be a third of the longest free.
+    [[nodiscard, CAIRN_FORCE_INLINE]] inline bool refuses(deferred_bin& bin) noexcept {
+        mend(bin);
+        const bool ends = ahead_ < bin.word();
+        if ((ends && must_decide()) || allows_surplus()) { return false; }
+        set_share(bin);
+        return bin.room <= 0 || (ends && waiting() >= all_max_);
+    }
+    /// joined() after a look.
     [[nodiscard]] bool joined_after_a_look(deferred_bin& bin) noexcept {
-        const std::size_t one = bin.word();
-        if (static_cast<std::int64_t>(ahead_) < 0) { ahead_ += one; }
-        if (ahead_ < one) {
-            // A heap that cannot grow watches no bursts.
-            const bool many = blocks_of(joined() - joined_seen_) >= 32;
-            grows_&& many ? decide() : look();
+        mend(bin);
+        if (ahead_ < bin.word()) {
+            must_decide() ? decide() : look();
         } else if (room_end_ == 0 && allows_surplus()) {
             look();
         }
         set_share(bin);
-        return ahead_ >= one && joined(bin, bin.word());
+        return ahead_ >= bin.word() && joined(bin, bin.word());
     }
     /// One block of `bin` waits no longer. `word`: bin.word().
     [[CAIRN_FORCE_INLINE]] inline void left(deferred_bin& bin, std::uint32_t word) noexcept {
@@ -246,6 +252,14 @@ private:
     }
 
     [[nodiscard]] std::size_t joined() const noexcept { return joined_end_ - ahead_; }
+    /// Adds what a joined() that refused has subtracted.
+    void mend(const deferred_bin& bin) noexcept {
+        if (static_cast<std::int64_t>(ahead_) < 0) { ahead_ += bin.word(); }
+    }
+    /// Enough blocks joined to decide anew. A heap that cannot grow watches no bursts.
+    [[nodiscard]] bool must_decide() const noexcept {
+        return grows_ && blocks_of(joined() - joined_seen_) >= 32;
+    }
     [[nodiscard]] std::size_t surplus_max() const noexcept {
         return !grows_ || refused_ ? surplus_of_fixed
                : repeats_          ? surplus_of_repeating
@@ -254,8 +268,8 @@ private:
     /// Blocks may wait beyond their shares.
     [[nodiscard]] bool allows_surplus() const noexcept {
         // The next decide() may find the burst smaller than it was by what joined until then.
-        const std::size_t slack = repeats_ ? most_ / 16 : 0;
-        return taken_ <= most_ + slack && count() < surplus_max() && !is_sparse();
+        return (taken_ <= most_ || (repeats_ && taken_ <= most_ + most_ / 16)) &&
+               count() < surplus_max() && !is_sparse();
     }
 
     /// Reads what is in use, and writes down what follows from it.
@@ -367,13 +381,14 @@ private:
     std::size_t all_max_ = 0;         // granules that wait in all classes within their shares
     std::size_t operations_ = 0;      // since most_ was forgotten
     std::size_t operations_due_ = 0;  // settle() decides then
-    std::size_t moved_ = 0;           // granules, in those operations
     std::size_t taken_ = 0;           // granules
     std::size_t taken_seen_ = 0;      // taken_ at the last decide()
-    std::size_t step_ = 0;            // granules: a larger change makes settle() decide
-    std::size_t most_ = 0;            // granules: most in use so far
-    std::size_t peak_ = 0;            // granules: most in use since then
-    std::size_t roof_ = 0;            // granules: most_ is no more
+    // Granules, in those operations. Not beside taken_: gcc would add to both in a vector.
+    std::size_t moved_ = 0;
+    std::size_t step_ = 0;  // granules: a larger change makes settle() decide
+    std::size_t most_ = 0;  // granules: most in use so far
+    std::size_t peak_ = 0;  // granules: most in use since then
+    std::size_t roof_ = 0;  // granules: most_ is no more
     std::size_t capacity_ = 0;
 };
 
@@ -612,11 +627,13 @@ public:
     [[nodiscard]] waiting_books<Fit>& books() noexcept { return books_; }
     [[nodiscard]] const waiting_books<Fit>& books() const noexcept { return books_; }
 
-    /// One of the next eight bins in which more waits than its share, or, where `any`, one block;
-    /// nullptr: none of them.
+    /// The bin at the cursor, if more waits there than its share, or, where `any`, one block;
+    /// nullptr: it has none. The cursor then moves by up to eight bins, to the next that has.
     [[nodiscard]] deferred_bin* next_to_merge(bool any) noexcept {
-        // Eight at most, so that a request does not pay for bins without one; the cursor goes on
-        // there at the next request, and comes round.
+        CAIRN_DETAIL_STEP();
+        deferred_bin& at = bins_[books_.cursor];
+        if (at.room < 0 || (any && at.count() != 0)) { return &at; }
+        // A request merges a block or looks for one: both would make the longest request longer.
         for (unsigned tries = 8; tries != 0; --tries) {
             CAIRN_DETAIL_STEP();
             if (books_.cursor == 0) {
@@ -624,14 +641,8 @@ public:
                 found_ = false;
                 books_.cursor = count();
             }
-            deferred_bin& bin = bins_[books_.cursor - 1];
-            if (any && bin.count() != 0) { return &bin; }
-            if (bin.room < 0) {
-                books_.set_share(bin);
-                found_ = true;
-                if (bin.room < 0) { return &bin; }
-            }
             --books_.cursor;  // the largest first: most memory for a merge
+            if (gives_way(any)) { break; }
         }
         return nullptr;
     }
@@ -669,6 +680,16 @@ public:
     }
 
 private:
+    /// More waits in the bin at the cursor than its share, or, where `any`, one block.
+    [[nodiscard]] bool gives_way(bool any) noexcept {
+        deferred_bin& bin = bins_[books_.cursor];
+        if (any && bin.count() != 0) { return true; }
+        if (bin.room >= 0) { return false; }
+        books_.set_share(bin);
+        found_ = true;
+        return bin.room < 0;
+    }
+
     /// `p` is the newest of `bin`.
     template <bool Watched = detail::poison_is_watched>
     [[CAIRN_FORCE_INLINE]] inline void link(deferred_bin& bin, std::uint32_t word,
