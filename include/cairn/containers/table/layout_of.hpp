@@ -257,7 +257,11 @@ struct layout_of {
             // them component by component, finds x beside y, and vectorises no loop over vectors.
             return reinterpret_cast<T*>(reinterpret_cast<std::uintptr_t>(base) + before) + i;
 #else
-            return reinterpret_cast<T*>(base + before) + i;
+            if constexpr (CAIRN_CALLER_IS_OPTIMIZED) {
+                return reinterpret_cast<T*>(compiler::column(base + before)) + i;
+            } else {
+                return reinterpret_cast<T*>(base + before) + i;
+            }
 #endif
         }
     }

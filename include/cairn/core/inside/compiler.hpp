@@ -168,6 +168,22 @@ template <class T>
 #endif
 }
 
+/// `begin`, where a column begins: gcc computes no address of one column from that of another.
+///
+///      id column   [ 4 bytes each ]     p += 4
+///      velocity    [ 8 bytes each ]     2 * p - base + distance: an address without a pointer
+///
+/// gcc before 14 takes such an address in a loop for an access through nullptr, which no program
+/// makes, and drops the loop and the calls of its function (its PR tree-optimization/110702).
+[[nodiscard, CAIRN_FORCE_INLINE]] inline std::byte* column(std::byte* begin) noexcept {
+#if defined(__GNUC__) && !defined(__clang__) && __GNUC__ < 14
+    // A statement of no alignment, which gcc keeps until its optimization of loops is done.
+    return static_cast<std::byte*>(__builtin_assume_aligned(begin, 1));
+#else
+    return begin;
+#endif
+}
+
 // Any address may be prefetched, also nullptr and unmapped ones: nothing faults.
 
 /// Asks for the line of `p`, to be read soon.
