@@ -69,28 +69,31 @@ struct basic_best_fit {
 
         /// The smallest free block of at least `size` granules, the newest of equals. where: its
         /// bin, ExactBins for one of the trie.
-        [[nodiscard]] hole find(blocks b, std::uint32_t size) const noexcept {
+        [[nodiscard, CAIRN_FORCE_INLINE]] inline hole find(blocks b,
+                                                           std::uint32_t size) const noexcept {
             if (size < bin_count_) [[likely]] {
                 const std::uint32_t bin = lists_.bin_from(size);
                 if (bin != no_block) [[likely]] { return {heads()[bin], bin}; }
             }
             return {large_.find(b, size), ExactBins};
         }
-        void take(blocks b, hole h) noexcept {
+        [[CAIRN_FORCE_INLINE]] inline void take(blocks b, hole h) noexcept {
             if (h.where < ExactBins) {
                 lists_.remove_head(heads(), links{b, code_}, h.where, h.block);
             } else {
                 remove(b, h.block, h.size);
             }
         }
-        void keep_rest(blocks b, hole h, std::uint32_t used) noexcept {
+        [[CAIRN_FORCE_INLINE]] inline void keep_rest(blocks b, hole h,
+                                                     std::uint32_t used) noexcept {
             const std::uint32_t rest = h.size - used;
             if (h.where >= ExactBins) { return change(b, h.block, h.size, h.block + used, rest); }
             lists_.remove_head(heads(), links{b, code_}, h.where, h.block);
             insert(b, h.block + used, rest);
         }
-        void give(blocks b, std::uint32_t left_size, std::uint32_t at, std::uint32_t size,
-                  std::uint32_t right_size) noexcept {
+        [[CAIRN_FORCE_INLINE]] inline void give(blocks b, std::uint32_t left_size, std::uint32_t at,
+                                                std::uint32_t size,
+                                                std::uint32_t right_size) noexcept {
             give_by_change(*this, b, left_size, at, size, right_size);
         }
 

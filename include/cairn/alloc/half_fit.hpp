@@ -50,21 +50,24 @@ struct half_fit {
         }
 
         /// A free block of at least `size` granules: the head of its bin. O(1).
-        [[nodiscard]] detail::hole find(blocks, std::uint32_t size) const noexcept {
+        [[nodiscard, CAIRN_FORCE_INLINE]] inline detail::hole find(
+            blocks, std::uint32_t size) const noexcept {
             const std::uint32_t wanted = detail::ceil_log2(size);
             if (wanted >= bin_count) [[unlikely]] { return {}; }
             const std::uint32_t bin = lists_.bin_from(wanted);
             if (bin == detail::no_block) [[unlikely]] { return {}; }
             return {heads_[bin], bin};
         }
-        void take(blocks b, detail::hole h) noexcept {
+        [[CAIRN_FORCE_INLINE]] inline void take(blocks b, detail::hole h) noexcept {
             lists_.take(heads_, links{b, code_}, bin_of, h);
         }
-        void keep_rest(blocks b, detail::hole h, std::uint32_t used) noexcept {
+        [[CAIRN_FORCE_INLINE]] inline void keep_rest(blocks b, detail::hole h,
+                                                     std::uint32_t used) noexcept {
             lists_.keep_rest(heads_, links{b, code_}, bin_of, h, used);
         }
-        void give(blocks b, std::uint32_t left_size, std::uint32_t at, std::uint32_t size,
-                  std::uint32_t right_size) noexcept {
+        [[CAIRN_FORCE_INLINE]] inline void give(blocks b, std::uint32_t left_size, std::uint32_t at,
+                                                std::uint32_t size,
+                                                std::uint32_t right_size) noexcept {
             lists_.give(heads_, links{b, code_}, bin_of, left_size, at, size, right_size);
         }
 

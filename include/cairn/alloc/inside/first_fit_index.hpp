@@ -119,17 +119,20 @@ public:
         }
     }
 
-    void take(blocks b, hole h) noexcept { remove(b, h.block, h.size); }
-    void keep_rest(blocks b, hole h, std::uint32_t used) noexcept {
+    [[CAIRN_FORCE_INLINE]] inline void take(blocks b, hole h) noexcept {
+        remove(b, h.block, h.size);
+    }
+    [[CAIRN_FORCE_INLINE]] inline void keep_rest(blocks b, hole h, std::uint32_t used) noexcept {
         change(b, h.block, h.size, h.block + used, h.size - used);
     }
-    void give(blocks b, std::uint32_t left_size, std::uint32_t at, std::uint32_t size,
-              std::uint32_t right_size) noexcept {
+    [[CAIRN_FORCE_INLINE]] inline void give(blocks b, std::uint32_t left_size, std::uint32_t at,
+                                            std::uint32_t size, std::uint32_t right_size) noexcept {
         give_by_change(*this, b, left_size, at, size, right_size);
     }
 
     /// The free block of at least `size` granules with the lowest address.
-    [[nodiscard]] hole find(blocks b, std::uint32_t size) const noexcept {
+    [[nodiscard, CAIRN_FORCE_INLINE]] inline hole find(blocks b,
+                                                       std::uint32_t size) const noexcept {
         if (size > large) [[unlikely]] { return {large_from(b, 0, size)}; }
         const std::uint32_t p = stretches_.find(stretch_entries(), size, levels_in_use_);
         if (p == none) { return {top_from(size)}; }
