@@ -57,20 +57,6 @@ struct pages {
     void reset() { a.reset(); }
 };
 
-/// What the system does when it is asked to: all pages in one call.
-struct populated {
-    std::byte* const memory = [] {
-        return static_cast<std::byte*>(there(lab::take_pages_in_place(frame_size)));
-    }();
-    cairn::arena a{cairn::byte_slice{memory, frame_size}};
-    populated() = default;
-    populated(const populated&) = delete;
-    populated& operator=(const populated&) = delete;
-    ~populated() { lab::give_pages(memory, frame_size); }
-    void* allocate(std::size_t size) { return a.allocate(size); }
-    void reset() { a.reset(); }
-};
-
 /// One block of malloc, as large as the frame, and a pointer into it; zeroed ahead, as a vector is,
 /// or not. It is asked of the system each time, as it does for the first ones.
 template <bool Zeroed>
@@ -168,7 +154,6 @@ const lab::registration first_touch{
         c.cairn("cairn::page_allocator, on demand", frames<pages<false, false>>());
         c.cairn("cairn::page_allocator{huge_pages, prefault}", frames<pages<true, true>>());
         c.cairn("cairn::page_allocator{huge_pages}, on demand", frames<pages<true, false>>());
-        if (lab::has_pages_in_place) { c.baseline("mmap(MAP_POPULATE)", frames<populated>()); }
         c.peer("malloc, on demand", frames<one_block<false>>());
         c.peer("malloc, zeroed ahead", frames<one_block<true>>());
         e.also(c, load_case, {.unit = "us"});

@@ -43,7 +43,6 @@ const std::vector<need>& needs() {
         {"a growing phase of work (parser, level)", {{"parser", {"lines per second"}}}},
         {"a list of unknown length", {{"unknown-length", {"*push_backs*"}}}},
         {"messages between threads", {{"messages", {"one to one", "all to all*"}}}},
-        {"what another thread still reads", {{"double-buffer", {"*"}}}},
         // Those with handles: packed_array has none, and columns are a need of their own below.
         {"objects iterated often, referred to safely",
          {{"showdown", {"* iterate*"}}},

@@ -124,16 +124,11 @@ const char* name_of_system_malloc() { return "glibc"; }
 
 // ---- pages --------------------------------------------------------------------------------------
 
-namespace {
-void* map(std::size_t size, int also) noexcept {
-    void* const p =
-        ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | also, -1, 0);
+void* take_pages(std::size_t size) noexcept {
+    void* const p = ::mmap(nullptr, size, PROT_READ | PROT_WRITE,
+                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     return p == MAP_FAILED ? nullptr : p;
 }
-}  // namespace
-
-void* take_pages(std::size_t size) noexcept { return map(size, MAP_NORESERVE); }
-void* take_pages_in_place(std::size_t size) noexcept { return map(size, MAP_POPULATE); }
 void give_pages(void* p, std::size_t size) noexcept { ::munmap(p, size); }
 void wish_for_huge_pages(void* p, std::size_t size) noexcept { ::madvise(p, size, MADV_HUGEPAGE); }
 

@@ -33,16 +33,8 @@ bool run_on(const std::vector<unsigned>& cpus) noexcept;
 
 /// Zeroed addresses that cost memory only where they are touched; null: none to be had.
 [[nodiscard]] void* take_pages(std::size_t size) noexcept;
-/// The same, put in place by the same call; null where no call of the system does that.
-[[nodiscard]] void* take_pages_in_place(std::size_t size) noexcept;
 void give_pages(void* p, std::size_t size) noexcept;
 void wish_for_huge_pages(void* p, std::size_t size) noexcept;
-
-#if defined(_WIN32)
-inline constexpr bool has_pages_in_place = false;
-#else
-inline constexpr bool has_pages_in_place = true;
-#endif
 
 /// Faults that needed no disk, of this process until now.
 [[nodiscard]] long page_faults() noexcept;

@@ -11,7 +11,6 @@
 #include <stdexcept>
 #include <thread>
 
-#include "lab/system/code_bytes.hpp"
 #include "lab/system/system.hpp"
 #include "lab/system/word.hpp"
 
@@ -135,7 +134,6 @@ const char* name_of_system_malloc() {
 void* take_pages(std::size_t size) noexcept {
     return ::VirtualAlloc(nullptr, size, MEM_RESERVE | MEM_COMMIT, PAGE_READWRITE);
 }
-void* take_pages_in_place(std::size_t) noexcept { return nullptr; }
 void give_pages(void* p, std::size_t) noexcept { ::VirtualFree(p, 0, MEM_RELEASE); }
 void wish_for_huge_pages(void*, std::size_t) noexcept {}
 
@@ -228,9 +226,5 @@ std::string own_program() {
 
 void* find_function(const char*) noexcept { return nullptr; }
 void handle_single_steps(void (*)(int)) noexcept {}
-
-std::size_t code_bytes(std::string_view) {
-    throw std::runtime_error{"symbols of this system's programs have no sizes"};
-}
 
 }  // namespace lab
