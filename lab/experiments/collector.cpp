@@ -2,19 +2,12 @@
 // stops for them, what each costs, what memory they take.
 //
 //      random, 10^4 ...      a graph with cycles that changes each frame
-//      quests                rings that come and go: all garbage is in cycles
-//      trees                 GCBench: short-lived trees beside a large one and an array
-//      a whole collection    marking, beside walks written for this graph
 //      store, load, make     single things (lab/families/graph_*.hpp has all of these)
 //      marking beside        step() with a marking_worker in another thread, and without
-//      pacing                required_budget() beside the least budget that suffices
 #include <fmt/format.h>
 
-#include "lab/families/graph_collections.hpp"
 #include "lab/families/graph_costs.hpp"
 #include "lab/families/graph_frames.hpp"
-#include "lab/families/graph_pacing.hpp"
-#include "lab/families/graph_trees.hpp"
 #include "lab/families/graph_worker.hpp"
 #include "lab/harness/experiment.hpp"
 #include "lab/harness/results.hpp"
@@ -24,54 +17,33 @@ namespace {
 
 using namespace lab::graphs;
 
-// ---- who plays ----------------------------------------------------------------------------------
-
-/// add(kind, name, make) for each.
-template <class Add>
-void for_each_pace(Add add) {
-    add(lab::kind::cairn, "collected_heap, 50 us", paced{{.microseconds = 50}});
-    add(lab::kind::cairn, "collected_heap, 20 us", paced{{.microseconds = 20}});
-    add(lab::kind::cairn, "collected_heap, 200 us", paced{{.microseconds = 200}});
-    add(lab::kind::cairn, "collected_heap, 50 us, 2.5 x", paced{{.microseconds = 50, .room = 1.5}});
-    add(lab::kind::cairn, "collected_heap, what is owed", paced{{}});
-    add(lab::kind::baseline, "collected_heap, stopping", paced{{.stops = true}});
-}
-template <class Add>
-void for_each_collector(Add add) {
-    lab::offers<lab::kinds::graphs>(
-        [&]<class M>(const char* name) { add(lab::kind::peer, name, made_by_extent<M>{}); });
-}
-/// `counted_kind`: a counted cycle never ends, so it is no peer there.
-template <class Add>
-void for_each_without(Add add, lab::kind counted_kind) {
-    add(lab::kind::limit, "new and delete, by hand", made_by_extent<by_hand>{});
-    add(counted_kind, "std::shared_ptr, one thread", made_by_extent<counted>{});
-    add(counted_kind == lab::kind::peer ? lab::kind::cairn : counted_kind, "cairn::shared_handle",
-        made_by_extent<handles>{});
-}
-
 // ---- frames -------------------------------------------------------------------------------------
 
-template <template <class> class Game, class Plan>
-void frames(lab::experiment& e, const std::string& name, const Plan& p, unsigned replays,
-            lab::kind counted_kind) {
+void frames(lab::experiment& e, const std::string& name, const random_plan& p, unsigned replays) {
     lab::comparison& c =
         e.compare(name + ", longest of minima",
                   {.unit = "us", .measure = lab::measure::value, .weight = 2, .one_sample = true});
-    const auto add = [&]<class Make>(lab::kind kind, const char* who, Make make) {
-        c.add(kind, who, [=] { return frames_run<Game, Make>{name, p, make, replays}; });
+    const auto add = [&]<class Make>(lab::kind k, const char* who, Make make) {
+        c.add(k, who, [=] { return frames_run<Make>{name, p, make, replays}; });
     };
-    for_each_without(add, counted_kind);
-    for_each_pace(add);
-    for_each_collector(add);
+    using lab::kind;
+    add(kind::limit, "new and delete, by hand", made_by_extent<by_hand>{});
+    add(kind::peer, "std::shared_ptr, one thread", made_by_extent<counted>{});
+    add(kind::cairn, "cairn::shared_handle", made_by_extent<handles>{});
+    add(kind::cairn, "collected_heap, 50 us", paced{{.microseconds = 50}});
+    add(kind::cairn, "collected_heap, 20 us", paced{{.microseconds = 20}});
+    add(kind::cairn, "collected_heap, 200 us", paced{{.microseconds = 200}});
+    add(kind::cairn, "collected_heap, 50 us, 2.5 x", paced{{.microseconds = 50, .room = 1.5}});
+    add(kind::cairn, "collected_heap, what is owed", paced{{}});
+    add(kind::baseline, "collected_heap, stopping", paced{{.stops = true}});
+    lab::offers<lab::kinds::graphs>(
+        [&]<class M>(const char* who) { add(kind::peer, who, made_by_extent<M>{}); });
     e.also(c, name + ", p99.9 of minima",
            {.unit = "us",
             .causes = {{"Boehm stops the program for its cycles, which are fewer than one frame in "
                         "a thousand: this percentile does not see them, the longest frame does.",
                         "Boehm"}}});
-    for (const char* column : {", p50", ", overshoot, p99.9 of minima"}) {
-        e.also(c, name + column, {.unit = "us"});
-    }
+    e.also(c, name + ", overshoot, p99.9 of minima", {.unit = "us"});
     // Of one replay: the longest of 300 frames is the machine's as often as the memory's.
     for (const char* column : {", p99.9", ", max"}) {
         e.also(c, name + column, {.unit = "us", .compares = false});
@@ -79,27 +51,17 @@ void frames(lab::experiment& e, const std::string& name, const Plan& p, unsigned
     e.also(c, name + ", all time", {.unit = "ns/object"});
     e.also(c, name + ", frames over 1 ms", {.unit = "frames"});
     e.also(c, name + ", memory", {.unit = "bytes/live object"});
-    if (Game<by_hand>::live_is_exact) {
-        e.also(c, name + ", never freed", {.unit = "objects", .compares = false});
-    }
-    e.also(c, name + ", cycles", {.unit = "cycles", .compares = false});
-    e.also(c, name + ", work in make()", {.unit = "KiB", .compares = false});
 }
 
 void random_graphs(lab::experiment& e) {
     const bool full = e.options().full;
-    frames<random_graph>(e, "random, 10^4",
-                         random_plan{.live = 10'000, .frames = full ? 5'000u : 300u}, full ? 7 : 3,
-                         lab::kind::peer);
+    frames(e, "random, 10^4", {.live = 10'000, .frames = full ? 5'000u : 300u}, full ? 7 : 3);
     if (!full) return;
-    frames<random_graph>(
-        e, "random, 10^5",
-        random_plan{.live = 100'000, .replaced = 300, .rewired = 300, .frames = 3'000}, 4,
-        lab::kind::peer);
-    frames<random_graph>(
-        e, "random, 10^6",
-        random_plan{.live = 1'000'000, .replaced = 300, .rewired = 300, .frames = 3'000}, 3,
-        lab::kind::peer);
+    const auto large = [&](const std::string& name, std::size_t live, unsigned replays) {
+        frames(e, name, {.live = live, .replaced = 300, .rewired = 300, .frames = 3'000}, replays);
+    };
+    large("random, 10^5", 100'000, 4);
+    large("random, 10^6", 1'000'000, 3);
 }
 
 void budgets_that_last(lab::experiment& e) {
@@ -123,33 +85,6 @@ void budgets_that_last(lab::experiment& e) {
 
 // ---- single things ------------------------------------------------------------------------------
 
-void trees_case(lab::experiment& e) {
-    lab::comparison& c = e.compare("trees", {.unit = "ns/object"});
-    const auto add = [&]<class Make>(lab::kind kind, const char* who, Make make) {
-        c.add(kind, who, lab::made<trees<Make>>(make));
-    };
-    for_each_without(add, lab::kind::peer);
-    add(lab::kind::cairn, "collected_heap, what is owed", paced{{}});
-    add(lab::kind::cairn, "collected_heap, 50 us", paced{{.microseconds = 50}});
-    add(lab::kind::baseline, "collected_heap, stopping", paced{{.stops = true}});
-    for_each_collector(add);
-}
-
-void collections_case(lab::experiment& e, const std::string& name, std::size_t count) {
-    lab::comparison& c =
-        e.compare("a whole collection, " + name, {.unit = "references/s",
-                                                  .better = lab::better::higher,
-                                                  .measure = lab::measure::ops_per_second,
-                                                  .weight = 0.7});
-    const auto add = [&]<class Make>(lab::kind kind, const char* who, Make make) {
-        c.add(kind, who, [=] { return collections<Make>{.count = count, .make = make}; });
-    };
-    c.limit("walk: names, queue of 16", lab::made<walk_of_names>(count));
-    c.limit("walk: pointers", lab::made<walk_of_pointers>(count));
-    add(lab::kind::cairn, "collected_heap", paced{{}});
-    for_each_collector(add);
-}
-
 void makes_case(lab::experiment& e, const std::string& name, std::size_t count) {
     lab::comparison& c = e.compare("make, " + name, {.unit = "ns/object", .weight = 0.5});
     c.cairn("collected_heap, sweeping included", lab::made<collected_makes>(count));
@@ -165,31 +100,13 @@ void stores_and_loads(lab::experiment& e) {
     marking.cairn("the old value is marked", lab::made<stores<collected_nodes, storing::marked>>());
     marking.cairn("the old value is white", lab::made<stores<collected_nodes, storing::white>>());
     lab::comparison& row = e.compare("load of a reference, each names the next", {.weight = 0.5});
-    row.limit("a pointer", lab::made<loads_in_a_row<plain_nodes>>());
-    row.cairn("cairn::ref", lab::made<loads_in_a_row<collected_nodes>>());
-    row.peer("std::shared_ptr", lab::made<loads_in_a_row<counted_nodes>>());
-    lab::comparison& loads = e.compare("load of a reference", {.weight = 0.5});
-    loads.limit("a pointer", lab::made<independent_loads<plain_nodes>>());
-    loads.cairn("cairn::ref", lab::made<independent_loads<collected_nodes>>());
-    loads.peer("std::shared_ptr", lab::made<independent_loads<counted_nodes>>());
-}
-
-void pacing_case(lab::experiment& e) {
-    const bool full = e.options().full;
-    lab::comparison& c =
-        e.compare("pacing: required over least",
-                  {.unit = "x", .measure = lab::measure::value, .one_sample = true});
-    const unsigned frames = full ? 10'000 : 1'000;
-    const auto add = [&](const char* name, std::size_t live, unsigned replaced) {
-        c.cairn(name, [=] {
-            return pacing{{.live = live, .replaced = replaced, .rewired = 100, .frames = frames}};
-        });
-    };
-    add("10^4 objects, 20 a frame", 10'000, 20);
-    add("10^4 objects, 100 a frame", 10'000, 100);
-    if (full) add("10^5 objects, 100 a frame", 100'000, 100);
-    e.also(c, "pacing: required", {.unit = "bytes of work", .compares = false});
-    e.also(c, "pacing: least", {.unit = "bytes of work", .compares = false});
+    row.limit("a pointer", lab::made<loads<plain_nodes, true>>());
+    row.cairn("cairn::ref", lab::made<loads<collected_nodes, true>>());
+    row.peer("std::shared_ptr", lab::made<loads<counted_nodes, true>>());
+    lab::comparison& independent = e.compare("load of a reference", {.weight = 0.5});
+    independent.limit("a pointer", lab::made<loads<plain_nodes, false>>());
+    independent.cairn("cairn::ref", lab::made<loads<collected_nodes, false>>());
+    independent.peer("std::shared_ptr", lab::made<loads<counted_nodes, false>>());
 }
 
 void worker_case(lab::experiment& e) {
@@ -226,19 +143,14 @@ std::string take(const lab::experiment_result& e) {
         }
         text += ". ";
     }
-    if (const double leaked = median("quests, never freed", "std::shared_ptr, one thread");
-        leaked != 0) {
-        text += fmt::format("Of the quests that ended, counted pointers never free {:.0f} objects.",
-                            leaked);
-    }
     return text;
 }
 
 const lab::registration collector{
     "collector", "What do objects in cycles cost, and how long does the program stop for them?",
     [](lab::experiment& e) {
-        e.quick_seconds = 8;
-        e.full_seconds = 120;
+        e.quick_seconds = 5;
+        e.full_seconds = 80;
         e.how =
             "Every contender plays the same changes. An object has four references and 32 bytes of "
             "data: 48 bytes with collected_heap, 64 with pointers. A stop is the longest of a "
@@ -248,25 +160,15 @@ const lab::registration collector{
             "do equal work; overshoot is what of a stop's least is above the budget. (Collectors "
             "that look at the clock themselves are flattered by minima: p99.9 and max are of one "
             "replay.) Memory: resident, of the first replay, collected_heap in a region of 1.5 x "
-            "what is live where no other factor is said. In the random graph the references of "
-            "what is replaced are cleared by the program, so counted pointers leak nothing; in the "
-            "quests they are not.";
+            "what is live where no other factor is said. The program clears the references of what "
+            "it replaces, so counted pointers leak nothing.";
         e.take = take;
         random_graphs(e);
-        frames<quests>(e, "quests", quest_plan{.frames = e.options().full ? 5'000u : 300u},
-                       e.options().full ? 7 : 3, lab::kind::baseline);
         budgets_that_last(e);
-        trees_case(e);
-        collections_case(e, "10^4 objects", 10'000);
-        if (e.options().full) {
-            collections_case(e, "10^5 objects", 100'000);
-            collections_case(e, "10^6 objects", 1'000'000);
-        }
         makes_case(e, "10^4 objects", 10'000);
         if (e.options().full) makes_case(e, "10^6 objects", 1'000'000);
         stores_and_loads(e);
         worker_case(e);
-        pacing_case(e);
     }};
 
 }  // namespace

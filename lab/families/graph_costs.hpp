@@ -26,7 +26,7 @@ struct collected_nodes {
             memory.store(i, 0);
             all.push_back(memory.at(0));
         }
-        memory.collect();  // what raw pointers lead to, the table keeps
+        memory.heap.collect();  // what raw pointers lead to, the table keeps
     }
     static node* target(const cairn::ref<node>& r) { return r; }
     collected memory;
@@ -57,15 +57,6 @@ struct counted_nodes {
     std::vector<std::shared_ptr<node>> all;
 };
 
-/// In random order, as a game that has run for a while has its objects.
-template <class Nodes>
-void shuffle_nodes(Nodes& nodes) {
-    std::shuffle(nodes.all.begin(), nodes.all.end(), std::mt19937{7});
-    for (std::size_t i = 0; i != nodes.all.size(); ++i) {
-        nodes.all[i]->refs[0] = nodes.all[(i + 1) % nodes.all.size()];
-    }
-}
-
 enum class storing { idle, marked, white };
 
 template <class Nodes, storing When = storing::idle>
@@ -95,7 +86,7 @@ struct stores {
                 begin_cycle();
                 if constexpr (When == storing::marked) change(0, cost_count), change(0, cost_count);
                 s.timed([&] { change(0, at_once); });
-                nodes->memory.collect();
+                nodes->memory.heap.collect();
             });
         }
     }
@@ -109,32 +100,30 @@ struct stores {
     }
 };
 
-template <class Nodes>
-struct loads_in_a_row {
+/// Each object names the next, or all are asked independently of each other.
+template <class Nodes, bool InARow>
+struct loads {
     std::unique_ptr<Nodes> nodes = std::make_unique<Nodes>(cost_count);
-    loads_in_a_row() { shuffle_nodes(*nodes); }
+    loads() {  // in random order, as a game that has run for a while has its objects
+        std::shuffle(nodes->all.begin(), nodes->all.end(), std::mt19937{7});
+        for (std::size_t i = 0; i != cost_count; ++i) {
+            nodes->all[i]->refs[0] = nodes->all[(i + 1) % cost_count];
+        }
+    }
     void operator()(sample& s) const {
         auto* at = std::to_address(nodes->all[0]);
-        for (std::uint64_t r = 0; r != s.repetitions() * cost_count; ++r) {
-            at = Nodes::target(at->refs[0]);
-        }
-        lab::keep(at);
-        s.did(s.repetitions() * cost_count);
-    }
-};
-
-template <class Nodes>
-struct independent_loads {
-    std::unique_ptr<Nodes> nodes = std::make_unique<Nodes>(cost_count);
-    independent_loads() { shuffle_nodes(*nodes); }
-    void operator()(sample& s) const {
         unsigned sum = 0;
         s.repeat(cost_count, [&] {
             for (const auto& n : nodes->all) {
-                sum += static_cast<unsigned char>(Nodes::target(n->refs[0])->data[0]);
+                if constexpr (InARow) {
+                    at = Nodes::target(at->refs[0]);
+                } else {
+                    sum += static_cast<unsigned char>(Nodes::target(n->refs[0])->data[0]);
+                }
             }
         });
-        lab::keep(sum);
+        keep(at);
+        keep(sum);
     }
 };
 
@@ -161,7 +150,6 @@ struct collected_makes {
             m->make(0);
             m->store(i, 0);
         }
-        m->forget(0);
         return m;
     }
     void operator()(sample& s) {

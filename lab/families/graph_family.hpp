@@ -7,17 +7,12 @@
 //
 //      make(r)             r = a new object            safe_point()      once a frame
 //      load(r, slot)       r = table[slot]             store(slot, r)    table[slot] = r
-//      follow(r, field)    r = r.field                 link(r, field, q) r.field = q
-//      copy(r, q)          r = q                       unlink(r, field)  r.field = null
-//      forget(r)           r = null                    collect()         a level change
-//      end(r), end_ring(r), end_tree(r)   only of memories whose user says what is not needed any
-//                          more: one object, those along field 0 back to it, those below it
+//      link(r, field, q)   r.field = q                 unlink(r, field)  r.field = null
+//      end(r)              only of memories whose user says what is not needed any more
 //
-//      random graph   each frame replaces objects of the table by new ones with four references to
-//                     others of it, and turns references of others elsewhere. What was replaced
-//                     lives as long as it is referred to: 2.05 objects a slot.
-//      quests         each has its steps in a ring with references back and to characters that
-//                     stay; each frame some end and others begin: all garbage is in cycles
+// Each frame of the random graph replaces objects of the table by new ones with four references to
+// others of it, and turns references of others elsewhere. What was replaced lives as long as it is
+// referred to: 2.05 objects a slot.
 #pragma once
 
 #include "lab/harness/experiment.hpp"
@@ -26,7 +21,7 @@
 namespace lab::graphs {
 
 inline constexpr unsigned field_count = 4;
-inline constexpr unsigned register_count = 40;
+inline constexpr unsigned register_count = 8;
 inline constexpr std::size_t data_size = 32;  ///< of an object, beside its references
 
 /// What a memory is made for.
@@ -121,11 +116,8 @@ struct random_plan {
 
 template <class Memory>
 struct random_graph {
-    using plan = random_plan;
-    static constexpr bool live_is_exact = false;
-
     Memory& memory;
-    plan p;
+    random_plan p;
     std::size_t slots = p.extent_of().slots;
     dice random{1};
 
@@ -173,82 +165,6 @@ private:
         link_anywhere(1);
         memory.store(slot, 1);
         if constexpr (requires { memory.end(0); }) memory.end(0);
-    }
-};
-
-// ---- quests -------------------------------------------------------------------------------------
-
-struct quest_plan {
-    std::size_t characters = 200;
-    std::size_t live = 1'000;  ///< quests
-    unsigned steps = 9;        ///< of a quest
-    unsigned begun = 10;       ///< quests a frame
-    unsigned played = 100;     ///< quests a frame, from step to step
-    unsigned frames = 300;
-    [[nodiscard]] extent extent_of() const {
-        return {characters + live * (steps + 1), characters + live};
-    }
-    [[nodiscard]] std::size_t safe_points_before() const { return live / 100; }
-};
-
-template <class Memory>
-struct quests {
-    using plan = quest_plan;
-    static constexpr bool live_is_exact = true;
-
-    Memory& memory;
-    plan p;
-    dice random{2};
-
-    void build() {
-        for (std::uint32_t i = 0; i != p.characters; ++i) {
-            memory.make(0);
-            memory.store(i, 0);
-        }
-        for (std::uint32_t i = 0; i != p.live; ++i) {
-            begin(static_cast<std::uint32_t>(p.characters) + i);
-            if (i % 100 == 99) memory.safe_point();
-        }
-    }
-    template <class Timed>
-    unsigned change(Timed timed) {
-        for (unsigned n = 0; n != p.begun; ++n) {
-            const std::uint32_t slot = any_quest();
-            timed([&] {
-                if constexpr (requires { memory.end_ring(0); }) {
-                    memory.load(0, slot);
-                    memory.end_ring(0);
-                }
-                begin(slot);
-            });
-        }
-        for (unsigned n = 0; n != p.played; ++n) {
-            memory.load(0, any_quest());
-            for (unsigned step = 0; step != p.steps; ++step) memory.follow(0, 0);
-        }
-        for (unsigned r = 0; r != 4; ++r) memory.forget(r);
-        return p.begun * (p.steps + 1);
-    }
-
-private:
-    std::uint32_t any_quest() {
-        return static_cast<std::uint32_t>(p.characters) + random.below(p.live);
-    }
-    void begin(std::uint32_t slot) {
-        memory.make(0);
-        memory.load(1, random.below(p.characters));
-        memory.link(0, 1, 1);
-        memory.copy(2, 0);
-        for (unsigned step = 0; step != p.steps; ++step) {
-            memory.make(3);
-            memory.link(2, 0, 3);  // next
-            memory.link(3, 1, 0);  // the quest
-            memory.link(3, 2, 1);  // the character
-            memory.link(3, 3, 2);  // back
-            memory.copy(2, 3);
-        }
-        memory.link(2, 0, 0);
-        memory.store(slot, 0);
     }
 };
 

@@ -4,6 +4,8 @@
 //      replay 0        51   50   912   50      each in a copy of the process: all begin alike
 //      replay 1        50  801    52   51
 //      least           50   50    52   50      the memory's; more may be the machine's
+//
+// frames_until_help says how long a budget of time lasts.
 #pragma once
 
 #include <span>
@@ -33,31 +35,22 @@ namespace lab::graphs {
 /// The results of a replay: in memory that its process shares with the one that asked for it.
 class replay_report {
 public:
+    struct head {
+        double made;         // objects
+        double memory_size;  // bytes, at the end
+    };
     replay_report(unsigned frames, std::size_t safe_points)
         : memory_{sizeof(head) + safe_points * sizeof(std::size_t) + 2 * frames * sizeof(float)},
           head_{static_cast<head*>(memory_.get())},
           frames_{frames},
           safe_points_{safe_points} {}
 
+    [[nodiscard]] head& figures() const { return *head_; }
     [[nodiscard]] std::span<float> stops_us() const { return {floats(), frames_}; }
     [[nodiscard]] std::span<float> frames_us() const { return {floats() + frames_, frames_}; }
     [[nodiscard]] std::size_t* works() const { return reinterpret_cast<std::size_t*>(head_ + 1); }
-    [[nodiscard]] double& made() const { return head_->made; }
-    void add(const char* column, double value) const {
-        head_->columns[head_->column_count++] = {column, value};
-    }
-    void hand_on(sample& s, const std::string& name) const {
-        for (unsigned i = 0; i != head_->column_count; ++i) {
-            s.also(name + head_->columns[i].first, head_->columns[i].second);
-        }
-    }
 
 private:
-    struct head {
-        double made;
-        unsigned column_count;
-        std::pair<const char*, double> columns[16];  // literals: the same address in both processes
-    };
     [[nodiscard]] float* floats() const { return reinterpret_cast<float*>(works() + safe_points_); }
 
     shared_memory memory_;
@@ -66,13 +59,10 @@ private:
     std::size_t safe_points_;
 };
 
-template <template <class> class Game, class Make>
+template <class Make>
 struct frames_run {
-    using memory_type = typename Make::memory_type;
-    using game_type = Game<memory_type>;
-
     std::string name;  ///< of the case, in front of each column
-    typename game_type::plan p;
+    random_plan p;
     Make make;
     unsigned replays;
 
@@ -94,7 +84,7 @@ struct frames_run {
         const double sum = std::accumulate(least_frames.begin(), least_frames.end(), 0.0);
         s.value(at_share(least_stops, 1));
         s.also(name + ", p99.9 of minima", at_share(least_stops, 0.999));
-        s.also(name + ", all time", sum * 1e3 / first.made());
+        s.also(name + ", all time", sum * 1e3 / first.figures().made);
         s.also(name + ", frames over 1 ms",
                static_cast<double>(std::count_if(least_frames.begin(), least_frames.end(),
                                                  [](float us) { return us > 1000; })));
@@ -104,7 +94,10 @@ struct frames_run {
                        std::max(0.0, at_share(least_stops, 0.999) - make.how.microseconds));
             }
         }
-        first.hand_on(s, name);
+        const std::vector<float> stops{first.stops_us().begin(), first.stops_us().end()};
+        s.also(name + ", p99.9", at_share(stops, 0.999));
+        s.also(name + ", max", at_share(stops, 1));
+        s.also(name + ", memory", first.figures().memory_size / static_cast<double>(p.live));
         s.plot(stops_above(std::move(least_stops), ""));
     }
 
@@ -113,40 +106,31 @@ private:
         static_cast<void>(us_per_tick());
         const resident_since_here taken;
         auto memory = make(p.extent_of(), done);
-        game_type game{*memory, p};
+        random_graph<typename Make::memory_type> game{*memory, p};
         game.build();
-        const double cycles = cycles_of(*memory);
         const outcome r = player{game}.play(p.frames);
-        to.made() = static_cast<double>(r.made);
+        to.figures() = {static_cast<double>(r.made), static_cast<double>(taken.bytes())};
         std::copy(r.stops_us.begin(), r.stops_us.end(), to.stops_us().begin());
         std::copy(r.frames_us.begin(), r.frames_us.end(), to.frames_us().begin());
-        if (!done.are_known) report(to, *memory, r, cycles, taken.bytes());
         static_cast<void>(memory.release());  // the process ends anyway: there are cycles in it
     }
-    void report(const replay_report& to, memory_type& memory, const outcome& r, double cycles,
-                std::size_t memory_size) const {
-        const auto live = static_cast<double>(p.extent_of().live);
-        to.add(", memory", static_cast<double>(memory_size) / live);
-        to.add(", p50", at_share(r.stops_us, 0.5));
-        to.add(", p99.9", at_share(r.stops_us, 0.999));
-        to.add(", max", at_share(r.stops_us, 1));
-        if constexpr (requires { memory.cycles(); }) {
-            to.add(", cycles", cycles_of(memory) - cycles);
+};
+
+/// The frames until make() had to help, because the budget was too small for what was made.
+struct frames_until_help {
+    random_plan p;
+    pace how;
+
+    void operator()(sample& s) const {
+        collected memory{p.extent_of(), how};
+        random_graph<collected> g{memory, p};
+        g.build();
+        unsigned f = 0;
+        for (; f != p.frames && !memory.was_short(); ++f) {
+            g.change([](auto work) { work(); });
+            memory.safe_point();
         }
-        if constexpr (requires { memory.work_in_make(); }) {
-            to.add(", work in make()", memory.work_in_make());
-        }
-        if constexpr (game_type::live_is_exact && requires { memory.alive(); }) {
-            memory.collect();
-            to.add(", never freed", static_cast<double>(memory.alive()) - live);
-        }
-    }
-    static double cycles_of(const memory_type& m) {
-        if constexpr (requires { m.cycles(); }) {
-            return m.cycles();
-        } else {
-            return 0;
-        }
+        s.value(f);
     }
 };
 

@@ -18,11 +18,9 @@ namespace lab::graphs {
 
 // ---- cairn --------------------------------------------------------------------------------------
 
-/// What a safe point does: a time, an amount of work, all at once where memory is short, or what is
-/// owed.
+/// What a safe point does: a time, all at once where memory is short, or what is owed.
 struct pace {
     std::uint32_t microseconds = 0;
-    std::size_t bytes = 0;
     bool stops = false;
     double room = 0.5;  ///< beyond the live size, as a share of it
 };
@@ -63,34 +61,18 @@ public:
     void store(std::uint32_t slot, unsigned r) { table_->slots.set(slot, at_[r]); }
     void link(unsigned r, unsigned field, unsigned q) { at_[r]->refs[field] = at_[q]; }
     void unlink(unsigned r, unsigned field) { at_[r]->refs[field] = nullptr; }
-    void follow(unsigned r, unsigned field) { at_[r] = at_[r]->refs[field]; }
-    void copy(unsigned r, unsigned q) { at_[r] = at_[q]; }
-    void forget(unsigned r) { at_[r] = nullptr; }
-    void keep_numbers(std::size_t) {
-        numbers_ = heap.make<block_of_numbers>();
-        if (!numbers_) std::abort();
-    }
     void safe_point() {
         if (pace_.microseconds != 0) {
             step_for(pace_.microseconds);
-        } else if (pace_.bytes != 0) {
-            heap.step({.bytes = pace_.bytes});
         } else if (pace_.stops) {
             heap.step({.bytes = SIZE_MAX - 1});
         } else {
             heap.step();
         }
     }
-    void collect() { heap.collect(); }
 
-    [[nodiscard]] double cycles() const { return static_cast<double>(heap.stats().cycle_count); }
-    [[nodiscard]] long alive() const { return static_cast<long>(heap.stats().object_count) - 2; }
-    /// How often make() found nothing although it had finished a cycle: the program stopped.
-    [[nodiscard]] unsigned stop_count() const { return stop_count_; }
-    /// KiB of work that make() did because memory was short.
-    [[nodiscard]] double work_in_make() const {
-        return static_cast<double>(heap.stats().work_in_make) / 1024;
-    }
+    /// Whether make() ever had to work because memory was short.
+    [[nodiscard]] bool was_short() const { return has_stopped_ || heap.stats().work_in_make != 0; }
     [[nodiscard]] node* at(unsigned r) const { return at_[r]; }
 
     cairn::collected_heap heap;
@@ -100,9 +82,6 @@ private:
         cairn::ref_array<node> slots;
         using references = cairn::refers_to<&table::slots>;
     };
-    struct block_of_numbers {
-        double values[8192];
-    };
 
     static std::size_t region_size(const extent& e, double room) {
         const std::size_t live = e.live * sizeof(node) + e.slots * sizeof(std::uint32_t);
@@ -110,7 +89,7 @@ private:
     }
     /// What a program with too small a budget does: it stops. Its locals must be roots meanwhile.
     [[gnu::noinline]] void collect_and_make(unsigned r) {
-        ++stop_count_;
+        has_stopped_ = true;
         std::vector<cairn::root<node>> locals{at_, at_ + register_count};
         heap.collect();
         at_[r] = heap.make<node>();
@@ -133,9 +112,8 @@ private:
     works works_;
     std::size_t safe_points_ = 0;
     cairn::root<table> table_;
-    cairn::root<block_of_numbers> numbers_;
     node* at_[register_count] = {};  // good until the next safe point; none is used after it
-    unsigned stop_count_ = 0;
+    bool has_stopped_ = false;
 };
 
 // ---- without a collector ------------------------------------------------------------------------
@@ -146,7 +124,7 @@ template <class Pointer>
     return *p;
 }
 
-/// What all have that keep their objects by a pointer of some kind. `Node` counts those alive.
+/// What all have that keep their objects by a pointer of some kind.
 template <class Pointer>
 class with_pointers {
 public:
@@ -155,32 +133,14 @@ public:
     void store(std::uint32_t slot, unsigned r) { table_[slot] = at_[r]; }
     void link(unsigned r, unsigned field, unsigned q) { node_of(at_[r]).refs[field] = at_[q]; }
     void unlink(unsigned r, unsigned field) { node_of(at_[r]).refs[field] = Pointer{}; }
-    void follow(unsigned r, unsigned field) {
-        Pointer next = node_of(at_[r]).refs[field];
-        at_[r] = std::move(next);
-    }
-    void copy(unsigned r, unsigned q) { at_[r] = at_[q]; }
-    void forget(unsigned r) { at_[r] = Pointer{}; }
-    void keep_numbers(std::size_t count) { numbers_.resize(count); }
     void safe_point() {}
-    void collect() {}
 
 protected:
-    std::vector<double> numbers_;
     std::vector<Pointer> table_;
     Pointer at_[register_count] = {};
 };
 
-/// Counts the objects that are there.
-struct counts_itself {
-    static inline long alive = 0;
-    counts_itself() noexcept { ++alive; }
-    counts_itself(counts_itself&&) noexcept { ++alive; }
-    counts_itself& operator=(counts_itself&&) noexcept = default;
-    ~counts_itself() { --alive; }
-};
-
-struct plain_node : counts_itself {
+struct plain_node {
     plain_node* refs[field_count] = {};
     char data[data_size];
 };
@@ -190,27 +150,9 @@ public:
     using with_pointers::with_pointers;
     void make(unsigned r) { at_[r] = new plain_node; }
     void end(unsigned r) { delete at_[r]; }
-    void end_ring(unsigned r) { end_along(at_[r]); }
-    void end_tree(unsigned r) { end_below(at_[r]); }
-    [[nodiscard]] long alive() const { return counts_itself::alive; }
-
-private:
-    static void end_along(plain_node* first) {
-        for (plain_node* n = first; n != nullptr;) {
-            plain_node* const next = n->refs[0];
-            delete n;
-            n = next == first ? nullptr : next;
-        }
-    }
-    static void end_below(plain_node* n) {
-        if (n == nullptr) return;
-        end_below(n->refs[0]);
-        end_below(n->refs[1]);
-        delete n;
-    }
 };
 
-struct counted_node : counts_itself {
+struct counted_node {
     counted_node() noexcept {}
     std::shared_ptr<counted_node> refs[field_count];
     char data[data_size];
@@ -220,7 +162,6 @@ class counted : public with_pointers<std::shared_ptr<counted_node>> {
 public:
     using with_pointers::with_pointers;
     void make(unsigned r) { at_[r] = std::make_shared<counted_node>(); }
-    [[nodiscard]] long alive() const { return counts_itself::alive; }
 };
 
 /// An object of a map that owns others of that map: the map must know its size before.
@@ -233,7 +174,7 @@ struct handle_cell {
 };
 using handle_store = cairn::shared_store<cairn::stable_slot_map<handle_cell>>;
 
-struct handle_cell::node : counts_itself {
+struct handle_cell::node {
     handle_store::shared_type refs[field_count];
     char data[data_size];
 };
@@ -253,7 +194,6 @@ public:
         if (!objects.reserve(e.live + e.live / 4)) std::abort();
     }
     void make(unsigned r) { at_[r] = objects.make(); }
-    [[nodiscard]] long alive() const { return counts_itself::alive; }
 };
 
 [[nodiscard]] inline handle_cell::node& node_of(const handle_store::shared_type& owner) {

@@ -35,17 +35,9 @@ struct boehm {
             all_->at[r]->refs[field] = all_->at[q];
         }
         void unlink(unsigned r, unsigned field) { all_->at[r]->refs[field] = nullptr; }
-        void follow(unsigned r, unsigned field) { all_->at[r] = all_->at[r]->refs[field]; }
-        void copy(unsigned r, unsigned q) { all_->at[r] = all_->at[q]; }
-        void forget(unsigned r) { all_->at[r] = nullptr; }
-        void keep_numbers(std::size_t count) {
-            all_->numbers = GC_MALLOC_ATOMIC(count * sizeof(double));
-        }
         void safe_point() {
             if constexpr (Mode == mode::a_little) GC_collect_a_little();
         }
-        void collect() { GC_gcollect(); }
-        [[nodiscard]] double cycles() const { return static_cast<double>(GC_get_gc_no()); }
 
     private:
         struct node {
@@ -54,7 +46,6 @@ struct boehm {
         };
         struct roots {
             node** table;
-            void* numbers;
             node* at[graphs::register_count];
         };
 

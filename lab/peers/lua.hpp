@@ -49,21 +49,7 @@ struct lua {
             lua_pushnil(state_);
             lua_rawseti(state_, place(r), field + 1);
         }
-        void follow(unsigned r, unsigned field) {
-            lua_rawgeti(state_, place(r), field + 1);
-            lua_replace(state_, place(r));
-        }
-        void copy(unsigned r, unsigned q) { lua_copy(state_, place(q), place(r)); }
-        void forget(unsigned r) {
-            lua_pushnil(state_);
-            lua_replace(state_, place(r));
-        }
-        void keep_numbers(std::size_t count) {
-            lua_newuserdatauv(state_, count * sizeof(double), 0);
-            lua_setfield(state_, LUA_REGISTRYINDEX, "numbers");
-        }
         void safe_point() {}
-        void collect() { lua_gc(state_, LUA_GCCOLLECT); }
 
     private:
         static constexpr int table = 1;
