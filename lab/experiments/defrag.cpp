@@ -4,21 +4,19 @@
 //
 //      soak                     requests that fail, in a region of which 85 % live (lab/families/soak.hpp)
 //      pauses                   the least of each frame over ten replays, and of those the worst
-//      planning                 what a frame takes beyond its copies, at 20,000 objects
-//      converge                 from the worst state, a frame's budget at a time: how long, what remains
 //      footprint                the same load on heaps that cannot move: resident over live bytes
 //      read beside compaction   another thread reads meanwhile: pins, or a lock around the heap
 //      get                      the price of the handle: beside an index into an array of pointers
 
 #include <fmt/format.h>
 
-#include "lab/families/handle_chain.hpp"
 #include "lab/families/heap_family.hpp"
+#include "lab/families/random_order.hpp"
 #include "lab/families/reader_costs.hpp"
-#include "lab/families/soak_costs.hpp"
 #include "lab/families/soak_memories.hpp"
 #include "lab/harness/experiment.hpp"
 #include "lab/harness/results.hpp"
+#include "lab/harness/statistics.hpp"
 
 namespace {
 
@@ -91,33 +89,57 @@ struct soak_without_moving {
     }
 };
 
-// ---- convergence -------------------------------------------------------------------------------
+// ---- pauses and handles ------------------------------------------------------------------------
 
-struct convergence {
+/// The least pause of each frame over several replays, in one process: what the heap contributes to
+/// it, and no interrupt. The worst frame counts.
+struct pauses_run {
     plan p;
     cairn::work_limit budget;
     void operator()(lab::sample& s) {
-        p.with_pins = false;
-        relocatable memory{p, {.steps = 0}};
-        player game{memory, p};
-        game.play(memory.heap.slack(), [](unsigned) {});
-        lab::series before = strip(memory.heap, "before");
-        s.also("fragmentation before", memory.fragmentation());
-        unsigned frames = 0;
-        std::size_t bytes = 0;
-        for (cairn::compaction_report r; !r.settled && frames != 1'000'000; ++frames) {
-            r = memory.heap.compact(budget);
-            bytes += r.bytes;
+        std::vector<float> minima(p.frames, 1e30f);
+        for (unsigned replay = 0; replay != 10; ++replay) {
+            relocatable memory{p, budget};
+            player game{memory, p};
+            const outcome r = game.play(memory.heap.slack(), [](unsigned) {});
+            for (std::size_t i = 0; i != minima.size(); ++i) {
+                minima[i] = std::min(minima[i], r.pauses_ns[i]);
+            }
+            game.remove_all();
         }
-        if (!game.is_intact()) std::abort();
-        s.value(frames);
-        s.also("fragmentation after", memory.fragmentation());
-        s.also("free pieces after", static_cast<double>(memory.heap.stats().hole_count));
-        s.also("copied over live",
-               static_cast<double>(bytes) / static_cast<double>(game.live_size()));
-        s.plot(std::move(before));
-        s.plot(strip(memory.heap, "after"));
-        game.remove_all();
+        s.value(lab::at_share(minima, 1) / 1e3);
+        s.also("soak: pause, p99.9 of minima", lab::at_share(minima, 0.999) / 1e3);
+    }
+};
+
+/// Objects in random order: by handles, or by indices into an array of pointers that nobody checks.
+template <bool ByHandle>
+struct looked_up {
+    static constexpr std::uint32_t count = 10'000;
+    cairn::relocatable_heap heap{std::size_t{4} << 20};
+    std::vector<cairn::relocatable_heap::handle_type> handles;
+    std::vector<std::uint64_t> indices;
+    std::vector<void*> pointers;
+    std::vector<std::uint32_t> order = lab::shuffled(count, 7);
+    looked_up() {
+        for (std::uint32_t i = 0; i != count; ++i) {
+            handles.push_back(heap.allocate(64));
+            indices.push_back(i);
+            pointers.push_back(heap.get(handles.back()));
+            std::memcpy(pointers.back(), &indices.back(), sizeof(std::uint64_t));
+        }
+    }
+    [[nodiscard]] void* at(std::uint32_t i) const {
+        if constexpr (ByHandle) {
+            return heap.get(handles[i]);
+        } else {
+            return pointers[indices[i]];
+        }
+    }
+    std::uint64_t sum() const {
+        std::uint64_t all = 0;
+        for (const std::uint32_t i : order) all += *static_cast<const std::uint64_t*>(at(i));
+        return all;
     }
 };
 
@@ -210,35 +232,6 @@ void pauses(lab::experiment& e, plan p) {
     e.also(c, "soak: pause, p99.9 of minima", {.unit = "us"});
 }
 
-void plan_only(lab::experiment& e, const plan& p) {
-    lab::comparison& c =
-        e.compare("planning, median",
-                  {.unit = "us/frame", .measure = lab::measure::value, .quick_samples = 3});
-    c.cairn("20,000 objects, 40 steps", [p] {
-        planning run;
-        run.p.frames = std::min(p.frames, 10'000u);
-        return run;
-    });
-    e.also(c, "planning, mean", {.unit = "us/frame"});
-    e.also(c, "planning, copies alone", {.unit = "us/frame"});
-    e.also(c, "planning, objects", {.unit = "objects"});
-    e.also(c, "planning, fewest objects", {.unit = "objects"});
-    e.also(c, "planning, moves", {.unit = "moves/frame"});
-}
-
-void converge(lab::experiment& e, plan p) {
-    p.frames = std::min(p.frames, 2'000u);
-    lab::comparison& c =
-        e.compare("frames to converge",
-                  {.unit = "frames", .measure = lab::measure::value, .quick_samples = 3});
-    c.cairn("50 us a frame", [p] { return convergence{p, {.microseconds = 50}}; });
-    c.cairn("unlimited", [p] { return convergence{p, cairn::work_limit{}}; });
-    e.also(c, "fragmentation before", {.unit = "%"});
-    e.also(c, "fragmentation after", {.unit = "%"});
-    e.also(c, "free pieces after", {.unit = "pieces"});
-    e.also(c, "copied over live", {.unit = "x"});
-}
-
 void footprint(lab::experiment& e, const plan& p) {
     lab::comparison& c = e.compare("footprint over live, mean", {.unit = "x",
                                                                  .measure = lab::measure::value,
@@ -275,7 +268,7 @@ void readers(lab::experiment& e) {
 const lab::registration defrag{
     "defrag", "Does a nearly full heap stay usable, and what does that cost a frame?",
     [](lab::experiment& e) {
-        e.quick_seconds = 8;
+        e.quick_seconds = 6;
         e.full_seconds = 60;
         e.how =
             "A game that streams assets: 64 B to 256 KiB, two leave each frame, up to eight come "
@@ -283,24 +276,20 @@ const lab::registration defrag{
             "one is pinned for 60 frames. All contenders get the same requests, whatever they "
             "refuse. Every object's first bytes are compared at the end. The budgets are the "
             "heap's own; the pauses are measured around it (max of minima: 20,000 frames at most). "
-            "Planning: what a frame takes beyond its copies, which are made once more by "
-            "themselves; 64 MiB, and all that go are replaced at once. Footprint: resident memory, "
-            "for all alike, without pins; where relocatable_heap finds no hole, it is compacted at "
-            "once.";
+            "Footprint: resident memory, for all alike, without pins; where relocatable_heap finds "
+            "no hole, it is compacted at once.";
         e.take = take;
         const plan p{.frames = e.options().full ? 100'000u : 2'000u};
         soak(e, p);
         pauses(e, p);
-        plan_only(e, p);
-        converge(e, p);
         footprint(e, p);
         readers(e);
-        lab::comparison& all = e.compare("get");
-        all.cairn("cairn::relocatable_heap", lab::chain::asks<lab::chain::by_handle>());
-        all.limit("index into an array of pointers", lab::chain::asks<lab::chain::by_index>());
-        lab::comparison& chain = e.compare("get, each names the next");
-        chain.cairn("cairn::relocatable_heap", lab::chain::follows<lab::chain::by_handle>());
-        chain.limit("index into an array of pointers", lab::chain::follows<lab::chain::by_index>());
+        lab::comparison& all = e.compare("get", {.equal_checksums = true});
+        const auto summed = [](const auto& objects) { return objects.sum(); };
+        all.cairn("cairn::relocatable_heap",
+                  lab::repeated_on(looked_up<true>::count, lab::made<looked_up<true>>(), summed));
+        all.limit("index into an array of pointers",
+                  lab::repeated_on(looked_up<false>::count, lab::made<looked_up<false>>(), summed));
     }};
 
 }  // namespace
