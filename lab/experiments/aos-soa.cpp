@@ -3,12 +3,9 @@
 // velocity += force * dt; position += velocity * dt; for 5,000 particles, which fit the second-level
 // cache in every layout, and for 1,000,000, which fit none.
 #include <cairn/containers/table.hpp>
-#include <cmath>
 #include <fmt/format.h>
 
-#include "lab/families/flat_array.hpp"
 #include "lab/families/particle.hpp"
-#include "lab/families/particle_limits.hpp"
 #include "lab/harness/counters.hpp"
 #include "lab/harness/experiment.hpp"
 #include "lab/harness/results.hpp"
@@ -19,6 +16,7 @@ namespace {
 
 using namespace lab::particles;
 using P = particle<>;
+constexpr float dt = 1.0f / 64;
 
 template <class Row>
 void start_values(Row&& p) {
@@ -92,57 +90,6 @@ void update_spans(cairn::table<P, cairn::split_soa>& t) {
     }
 }
 
-/// LibFlatArray's idea: the members of the particle, in the order of listing 5.1.
-template <std::size_t Count>
-using flat_particles = lab::flat_array<Count, float, float, bool, vec3, vec3, vec3, vec3, vec3,
-                                       vec3, vec3, int, int, void*, void*, std::uint64_t>;
-constexpr std::size_t flat_position = 3;
-constexpr std::size_t flat_velocity = 6;
-constexpr std::size_t flat_force = 8;
-
-template <std::size_t Count>
-[[gnu::noinline]] void update_flat(flat_particles<Count>& all) {
-    for (std::size_t i = 0; i < Count; ++i) {
-        const auto p = all[i];
-        p.template get<flat_velocity>() += p.template get<flat_force>() * dt;
-        p.template get<flat_position>() += p.template get<flat_velocity>() * dt;
-    }
-}
-
-/// Updated eight times, and compared with particles in a vector before anything is measured.
-template <std::size_t Count>
-std::unique_ptr<flat_particles<Count>> flat_and_right() {
-    auto flat = std::make_unique<flat_particles<Count>>();
-    std::vector<P> rows(Count);
-    for (std::size_t i = 0; i != Count; ++i) {
-        start_values(rows[i]);
-        rows[i].position = vec3{static_cast<float>(i), 2, 3};
-        (*flat)[i].template get<flat_position>() = rows[i].position;
-        (*flat)[i].template get<flat_velocity>() = rows[i].linear_velocity;
-        (*flat)[i].template get<flat_force>() = rows[i].linear_force;
-    }
-    for (int turn = 0; turn != 8; ++turn) {
-        update_flat<Count>(*flat);
-        update_rows(rows);
-    }
-    for (std::size_t i = 0; i != Count; ++i) {
-        const vec3 a = (*flat)[i].template get<flat_position>();
-        const vec3 b = rows[i].position;
-        const auto near = [](float x, float y) {
-            return std::abs(x - y) <= 1e-5f * (1 + std::abs(y));
-        };
-        if (!near(a.x, b.x) || !near(a.y, b.y) || !near(a.z, b.z)) {
-            throw std::runtime_error{"the accessor reads other values than the vector has"};
-        }
-    }
-    return flat;
-}
-
-template <std::size_t Count>
-auto flat_work() {
-    return over(Count, flat_and_right<Count>, [](auto& all) { update_flat<Count>(*all); });
-}
-
 /// Three columns of 12-byte vectors, as one would allocate them by hand.
 struct columns {
     std::size_t floats;
@@ -157,42 +104,6 @@ struct columns {
     }
 };
 
-/// 16 columns of floats in 8192 rows: a power of two, where columns collide unless something is done.
-template <class K = cairn::value>
-struct sixteen_floats {
-    cairn::field<K, float> a = 1, b = 1, c = 1, d = 1, e = 1, f = 1, g = 1, h = 1, i = 1, j = 1,
-                           k = 1, l = 1, m = 1, n = 1, o = 1, p = 1;
-};
-using F = sixteen_floats<>;
-std::unique_ptr<cairn::table<F, cairn::soa>> sixteen_columns() {
-    auto t = std::make_unique<cairn::table<F, cairn::soa>>();
-    if (!t->resize(8192) || t->capacity() != 8192) { std::abort(); }
-    return t;
-}
-[[gnu::noinline]] void sum_columns(float* __restrict first, const float* __restrict others,
-                                   std::size_t stride) {
-    for (std::size_t i = 0; i < 8192; ++i) {
-        float sum = 0;
-        for (std::size_t k = 0; k < 15; ++k) { sum += others[k * stride + i]; }
-        first[i] = sum * 0.01f;
-    }
-}
-[[gnu::noinline]] void sum_rows(cairn::table<F, cairn::soa>& t) {
-    for (std::size_t r = 0; r < t.size(); ++r) {
-        auto&& x = t[r];
-        x.a = (x.b + x.c + x.d + x.e + x.f + x.g + x.h + x.i + x.j + x.k + x.l + x.m + x.n + x.o +
-               x.p) *
-              0.01f;
-    }
-}
-[[gnu::noinline]] void sum_each(cairn::table<F, cairn::soa>& t) {
-    t.each<&F::a, &F::b, &F::c, &F::d, &F::e, &F::f, &F::g, &F::h, &F::i, &F::j, &F::k, &F::l,
-           &F::m, &F::n, &F::o, &F::p>(
-        [](float& a, float b, float c, float d, float e, float f, float g, float h, float i,
-           float j, float k, float l, float m, float n, float o,
-           float p) { a = (b + c + d + e + f + g + h + i + j + k + l + m + n + o + p) * 0.01f; });
-}
-
 template <class Layout, class Update>
 auto table_work(std::size_t count, Update update) {
     return over(count, [=] { return filled<Layout>(count); }, [=](auto& t) { update(*t); });
@@ -201,14 +112,6 @@ auto table_work(std::size_t count, Update update) {
 /// What is written by hand, and what people have: a vector of structs.
 void add_floors(lab::comparison& c, std::size_t count) {
     const auto by_hand = [=] { return columns{count}; };
-    if constexpr (has_avx2) {
-        c.limit("avx2 columns", over(count, by_hand, [](columns& d) {
-                    update_avx2(d.position, d.velocity, d.force, d.floats);
-                }));
-        const auto by_blocks = [](auto& t) { update_blocks_avx2(t); };
-        c.limit("avx2, blocks of 8", table_work<cairn::aosoa<8>>(count, by_blocks));
-        c.limit("avx2, blocks of 16", table_work<cairn::aosoa<16>>(count, by_blocks));
-    }
     c.limit("plain loop over columns", over(count, by_hand, [](columns& d) {
                 update_columns(d.position, d.velocity, d.force, d.floats);
             }));
@@ -221,9 +124,6 @@ void add_particles(lab::experiment& e, std::size_t count) {
     lab::comparison& c = e.compare(std::to_string(count) + " particles",
                                    {.unit = "ns/particle", .many_per_cycle = true});
     add_floors(c, count);
-    c.add_factory(lab::kind::baseline, "one block, offsets at compile time (LibFlatArray's idea)",
-                  count == 5000 ? lab::make_body_factory(flat_work<5000>())
-                                : lab::make_body_factory(flat_work<1000000>()));
     using cairn::aos, cairn::soa, cairn::split_soa, cairn::aosoa;
     const auto rows = [](auto& t) { update_rows(t); };
     const auto loop = [](auto& t) { update_for_each(t); };
@@ -241,27 +141,6 @@ void add_particles(lab::experiment& e, std::size_t count) {
     c.cairn("cairn::table aosoa<8>, for_each row", table_work<aosoa<8>>(count, loop));
     c.cairn("cairn::table aosoa<16>, for_each row", table_work<aosoa<16>>(count, loop));
     if (count == 5000 || e.options().full) { add_counts(e, c); }
-}
-
-/// Column collisions: a power of two of rows, with and without the skew between columns.
-void add_collisions(lab::experiment& e) {
-    lab::comparison& c =
-        e.compare("8192 rows, 16 columns", {.unit = "ns/row", .many_per_cycle = true});
-    struct skewed {
-        std::size_t stride;
-        std::vector<float> d = std::vector<float>(stride * 16 + 16, 1.0f);
-        float* base = d.data() + (64 - reinterpret_cast<std::uintptr_t>(d.data()) % 64) / 4 % 16;
-    };
-    const auto sixteen = [](std::size_t padding) {
-        return over(8192, lab::made<skewed>(8192 + padding),
-                    [](skewed& s) { sum_columns(s.base, s.base + s.stride, s.stride); });
-    };
-    c.limit("skewed by 5 cache lines (as cairn)", sixteen(80));
-    c.cairn("cairn::table soa, rows", over(8192, sixteen_columns, [](auto& t) { sum_rows(*t); }));
-    c.cairn("cairn::table soa, each", over(8192, sixteen_columns, [](auto& t) { sum_each(*t); }));
-    c.baseline("skewed by 1 cache line", sixteen(16));
-    c.baseline("skewed by 11 cache lines", sixteen(176));
-    c.baseline("no skew: columns collide", sixteen(0));
 }
 
 /// What many classes have: 20 fields, of which a loop uses three.
@@ -338,12 +217,12 @@ std::string take(const lab::experiment_result& e) {
 const lab::registration aos_soa{
     "aos-soa", "What does the layout of particles cost a loop that reads a third of each?",
     [](lab::experiment& e) {
+        e.quick_seconds = 5;
         e.take = take;
         add_particles(e, 5000);
         add_particles(e, 1000000);
         add_three_of_twenty(e, 5000);
         add_three_of_twenty(e, 1000000);
-        add_collisions(e);
     }};
 
 }  // namespace

@@ -45,7 +45,7 @@ struct build_kind {
     const char* level;
     bool asserts;
 };
-constexpr std::array<build_kind, 3> quick_builds{{{"-O2", false}, {"-O2", true}, {"-O0", true}}};
+constexpr std::size_t quick_builds = 3;  // the first ones
 constexpr std::array<build_kind, 8> all_builds{{
     {"-O2", false},
     {"-O2", true},
@@ -207,13 +207,9 @@ std::vector<std::string> compilers_here(bool all, std::string& left_out) {
 programs all_programs(const std::vector<std::string>& compilers, bool full) {
     programs all;
     for (const std::string& compiler : compilers) {
-        const auto add = [&](const build_kind& how) {
+        for (const build_kind& how :
+             std::span{all_builds}.first(full ? all_builds.size() : quick_builds)) {
             all.push_back(std::make_shared<built_program>(compiler, how));
-        };
-        if (full) {
-            std::ranges::for_each(all_builds, add);
-        } else {
-            std::ranges::for_each(quick_builds, add);
         }
     }
     return all;

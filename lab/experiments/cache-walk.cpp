@@ -9,7 +9,7 @@
 // it is walked before), and cycles are those of the time stamp counter.
 
 #include "lab/families/random_order.hpp"
-#include "lab/harness/counters.hpp"
+#include "lab/harness/counts.hpp"
 #include "lab/harness/experiment.hpp"
 #include "lab/harness/machine.hpp"
 #include "lab/harness/registry.hpp"
@@ -270,20 +270,6 @@ void add_simulation(experiment& e, bool shuffled) {
     e.also(c, instructions, {.unit = "instructions/read", .one_sample = true, .compares = false});
 }
 
-/// What the processor itself counts in a walk through 16 MiB, where it may be asked.
-void add_counted_walks(experiment& e, bool shuffled) {
-    comparison walks;
-    walks.name = case_name(shuffled, 24);
-    walks.options.unit = "cycles/node";
-    for (const std::size_t padding : paddings) {
-        constexpr std::size_t bytes = std::size_t{1} << 24;
-        walks.baseline(padding_name(padding),
-                       repeated_on(bytes / (8 * padding + 8), made<list>(bytes, padding, shuffled),
-                                   [](const list& l) { keep(walk(l.first, l.count)); }));
-    }
-    add_counts(e, walks);
-}
-
 std::string take(const experiment_result& r) {
     const auto median = [&](const std::string& name, const char* row) {
         const summary* const found = figures_of(r, name, row);
@@ -327,10 +313,6 @@ const registration cache_walk{
                                        "512 KiB: a sixteenth of each in the thesis.";
             add_simulation(e, false);
             add_simulation(e, true);
-        }
-        if (!e.options().cachegrind) {
-            add_counted_walks(e, false);
-            add_counted_walks(e, true);
         }
         e.take = take;
     }};

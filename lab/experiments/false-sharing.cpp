@@ -5,7 +5,6 @@
 //
 //      count odd numbers, P workers   the time of each way
 //      speed-up, P workers            one worker's time by that of P, as figures 7.1 and 7.2 have it; a curve over P
-#include <cairn/alloc/concurrent_pool.hpp>
 #include <cairn/os/per_thread.hpp>
 
 #include <limits>
@@ -60,17 +59,6 @@ struct padded {  // per_thread
         each([&](int v) { count(mine, v); });
     }
 };
-struct pool_slots {  // counters of four bytes from a concurrent_pool, each worker takes its own
-    cairn::concurrent_pool pool{sizeof(int), cairn::alignment{4}};
-    template <class Rows>
-    void run(unsigned, const Rows& each) {
-        int& mine = *static_cast<int*>(pool.allocate());
-        mine = 0;
-        each([&](int v) { count(mine, v); });
-        pool.deallocate(&mine);
-    }
-};
-
 template <class Way>
 struct counting {
     unsigned workers;
@@ -176,7 +164,6 @@ const lab::registration false_sharing{
             c.limit("local variable, listing 7.2", lab::made<counting<local_variable>>(workers));
             c.baseline("neighbours, listing 7.1", lab::made<counting<neighbours>>(workers));
             c.cairn("cairn::per_thread", lab::made<counting<padded>>(workers));
-            c.cairn("cairn::concurrent_pool slots", lab::made<counting<pool_slots>>(workers));
         }
         if (sizes.back() > 1) { add_speed_up(e, sizes.back()); }
     }};

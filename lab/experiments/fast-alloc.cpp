@@ -51,49 +51,33 @@ void publish(lab::experiment& e, lab::comparison& c, const char* ours, const lin
         .publish(ours, l.linux_standard / l.linux_time, "x", "fast-alloc README, Linux (GCC)");
 }
 
-/// Takes and gives back one block, again and again.
-template <class A>
-auto pairs_in(std::size_t argument) {
-    return lab::repeated_on(1, lab::made<A>(argument), [](A& a) {
-        void* const p = a.allocate(64, cairn::alignment{8});
-        lab::keep(p);
-        a.deallocate(p, 64, cairn::alignment{8});
+/// Takes and gives back one block of 64 bytes, again and again. `make` makes a pool or a heap.
+template <class Make>
+auto pairs_in(Make make) {
+    return lab::repeated_on(1, make, [](auto& memory) {
+        if constexpr (requires { memory.allocate(); }) {
+            void* const p = memory.allocate();
+            lab::keep(p);
+            memory.deallocate(p);
+        } else {
+            void* const p = memory.allocate(64);
+            lab::keep(p);
+            memory.deallocate(p, 64);
+        }
     });
 }
+/// The pool of fast-alloc and of thesis 6.1.5: the list lies in the slots.
+const auto list_of_slots = lab::made<lab::slots::intrusive_list<64>>(1000);
 const auto malloc_pairs = lab::repeated(1, [] {
     void* const p = std::malloc(64);
     lab::keep(p);
     std::free(p);
 });
 
-/// The pool of fast-alloc and of thesis 6.1.5: the list lies in the slots.
-struct free_list_pool : lab::slots::intrusive_list<64> {
-    using intrusive_list::intrusive_list;
-    void* allocate(std::size_t, cairn::alignment) { return intrusive_list::allocate(); }
-    void deallocate(void* p, std::size_t, cairn::alignment) { intrusive_list::deallocate(p); }
-};
-
-/// Its free list of any size, rebuilt (families/heap_family.hpp).
-template <bool Best>
-struct seeds_list : lab::heaps::linked_list<Best> {
-    explicit seeds_list(std::size_t) {}
-    void* allocate(std::size_t size, cairn::alignment) {
-        return lab::heaps::linked_list<Best>::allocate(size);
-    }
-    void deallocate(void* p, std::size_t size, cairn::alignment) {
-        lab::heaps::linked_list<Best>::deallocate(p, size);
-    }
-};
-
 void add_pool(lab::experiment& e) {
     lab::comparison& c = e.compare("pool, single allocation", {.unit = "ns/pair"});
-    c.cairn("cairn::pool",
-            lab::repeated_on(1, lab::made<cairn::pool>(std::size_t{64}), [](auto& p) {
-                void* const slot = p.allocate();
-                lab::keep(slot);
-                p.deallocate(slot);
-            }));
-    c.limit("free list in the slots", pairs_in<free_list_pool>(1000));
+    c.cairn("cairn::pool", pairs_in(lab::made<cairn::pool>(std::size_t{64})));
+    c.limit("free list in the slots", pairs_in(list_of_slots));
     c.mallocs(lab::repeated(1, [] {
         void* const p = ::operator new(64);
         lab::keep(p);
@@ -169,11 +153,13 @@ void add_free_list(lab::experiment& e, const char* words, const char* why, const
                                    {.unit = "ns/pair",
                                     .many_per_cycle = true,
                                     .causes = {{why}}});  // the limit may cost nothing
-    c.cairn(ours, pairs_in<cairn::heap<Fit>>(1 << 20)).note(why);
+    c.cairn(ours, pairs_in(lab::made<cairn::heap<Fit>>(std::size_t{1} << 20))).note(why);
     // As the mallocs below: any size, and no promise of which block.
-    c.cairn("cairn::heap<good_fit>", pairs_in<cairn::heap<cairn::good_fit>>(1 << 20));
-    c.limit("free list of one size", pairs_in<free_list_pool>(1000));
-    c.baseline("linked list, " + std::string{words}, pairs_in<seeds_list<Best>>(0));
+    c.cairn("cairn::heap<good_fit>",
+            pairs_in(lab::made<cairn::heap<cairn::good_fit>>(std::size_t{1} << 20)));
+    c.limit("free list of one size", pairs_in(list_of_slots));
+    c.baseline("linked list, " + std::string{words},
+               pairs_in(lab::made<lab::heaps::linked_list<Best>>()));
     c.mallocs(malloc_pairs);
     publish(e, c, ours.c_str(), published, "malloc");
     if (e.options().cachegrind) { add_counts(e, c, 1000); }

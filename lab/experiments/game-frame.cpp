@@ -10,10 +10,9 @@
 //   one heap        everything from one cairn::heap, or from one concurrent_heap
 //   the cairn way   frame_arena for temporaries, pool for particles, a virtual_arena for the level,
 //                   heap for what lives and dies on its own
-//   touches alone   nobody allocates: the same loops touch memory that is always there. What is above
-//                   it is the time in memory operations; it is a column of its own.
 #include "lab/families/heap_family.hpp"
 #include "lab/harness/counters.hpp"
+#include "lab/harness/statistics.hpp"
 
 #include <algorithm>
 #include <cairn/alloc/frame_arena.hpp>
@@ -21,7 +20,6 @@
 #include <cairn/alloc/virtual_arena.hpp>
 #include <cairn/core/sizes.hpp>
 #include <numeric>
-#include <utility>
 
 namespace {
 
@@ -81,39 +79,6 @@ struct the_cairn_way {
     void end_frame() { frame.swap(); }
     void* asset(std::size_t size) { return level.allocate(size); }
     void end_level() { level.reset(); }
-};
-
-/// No allocation: a new object takes the place of the one that ended.
-struct touches_alone {
-    // The same kind of pages as the cairn way has for its level: the least there is to pay.
-    cairn::virtual_arena arena{64_MiB};
-    std::byte* memory =
-        arena.prefault(32_MiB) ? static_cast<std::byte*>(arena.allocate(32_MiB)) : nullptr;
-    std::byte* object_next = memory;
-    std::byte* particle_next = memory + 8_MiB;
-    std::byte* temporary_next = memory + 9_MiB;
-    std::byte* asset_next = memory + 16_MiB;
-    void* object_free = nullptr;
-    void* particle_free = nullptr;
-    unsigned frame = 0;
-    // As near to each other as objects of mixed sizes are on average: what they share, nobody reads.
-    void* object_take(std::size_t) {
-        return object_free != nullptr ? object_free : (object_next += 512);
-    }
-    void object_give(void* p, std::size_t) { object_free = p; }
-    void* particle_take() {
-        return particle_free != nullptr ? particle_free : (particle_next += 48);
-    }
-    void particle_give(void* p) { particle_free = p; }
-    void* temporary(std::size_t size) {
-        return std::exchange(temporary_next, temporary_next + size);
-    }
-    void end_frame() {
-        temporary_next = memory + (9 + ++frame % 2) * 1_MiB;
-        object_free = particle_free = nullptr;
-    }
-    void* asset(std::size_t size) { return std::exchange(asset_next, asset_next + size); }
-    void end_level() { asset_next = memory + 16_MiB; }
 };
 
 /// A game of frames: 200 objects replaced, 300 particles, 60 temporaries, a level every 100 frames.
@@ -198,51 +163,34 @@ private:
     double us_ = 0;
 };
 
-/// Plays `frame_count` frames, timed by `timer`. Returns: the microseconds of each, sorted.
+/// Plays `frame_count` frames. Of each the microseconds count.
 template <class M>
-std::vector<double> play(M& memory, int frame_count, lab::sample& timer) {
-    game<M> played{memory};
+void play(lab::sample& s, int frame_count) {
+    const auto memory = std::make_unique<M>();
+    game<M> played{*memory};
     lab::sample unseen{1};
     std::vector<double> frames;
     // Two levels are the loading screen: what was never touched before is touched there.
     constexpr int warm_up = 200;
     for (int f = 0; f < frame_count + warm_up; ++f) {
-        const double us = played.frame(f, f < warm_up ? unseen : timer);
+        const double us = played.frame(f, f < warm_up ? unseen : s);
         if (f >= warm_up) frames.push_back(us);
     }
-    std::sort(frames.begin(), frames.end());
-    return frames;
-}
-
-double mean(const std::vector<double>& v) {
-    return std::accumulate(v.begin(), v.end(), 0.0) / static_cast<double>(v.size());
-}
-
-template <class M>
-void report(M& memory, lab::sample& s, int frame_count) {
-    const std::vector<double> frames = play(memory, frame_count, s);
     s.did(frames.size());
-    touches_alone nobody;
-    lab::sample unseen{1};
-    s.value(mean(frames));
-    s.also("above the touches, mean", mean(frames) - mean(play(nobody, frame_count, unseen)));
-    s.also("time in memory, p50", frames[frames.size() / 2]);
-    s.also("time in memory, p99", frames[frames.size() * 99 / 100]);
-    s.also("time in memory, max", frames.back());
-    s.also("share of a frame at 90 Hz, p99", 100 * frames[frames.size() * 99 / 100] / frame_us);
+    s.value(std::accumulate(frames.begin(), frames.end(), 0.0) / frame_count);
+    const double p99 = lab::at_share(frames, 0.99);
+    s.also("time in memory, p50", lab::at_share(frames, 0.5));
+    s.also("time in memory, p99", p99);
+    s.also("time in memory, max", lab::at_share(frames, 1));
+    s.also("share of a frame at 90 Hz, p99", 100 * p99 / frame_us);
     s.also("frames over 1 ms",
            static_cast<double>(std::count_if(frames.begin(), frames.end(),
-                                             [](double x) { return x > budget_us; })));
+                                             [](double us) { return us > budget_us; })));
 }
 
 template <class M>
 auto plays(int frame_count) {
-    return [frame_count] {
-        return [frame_count](lab::sample& s) {
-            const auto memory = std::make_unique<M>();
-            report(*memory, s, frame_count);
-        };
-    };
+    return [frame_count] { return [frame_count](lab::sample& s) { play<M>(s, frame_count); }; };
 }
 
 const lab::registration frames{
@@ -255,12 +203,10 @@ const lab::registration frames{
         const int count = e.options().full && !e.options().cachegrind ? 20'000 : 1'000;
         lab::comparison& c =
             e.compare("time in memory, mean", {.unit = "us/frame", .measure = lab::measure::value});
-        c.limit("touches alone", plays<touches_alone>(count));
         c.cairn("the cairn way", plays<the_cairn_way>(count));
         c.cairn("one cairn::heap", plays<all_from<one_heap>>(count));
         c.cairn("one cairn::concurrent_heap", plays<all_from<thread_heap>>(count));
         c.mallocs(plays<all_from<sized_malloc>>(count));
-        e.also(c, "above the touches, mean", {.unit = "us/frame"});
         for (const char* column :
              {"time in memory, p50", "time in memory, p99", "time in memory, max"}) {
             e.also(c, column, {.unit = "us/frame"});

@@ -7,10 +7,8 @@
 // and listing 2.3 with the reserve() that it means, too. In the case "5000 particles" all build that
 // many and take them down again. Nothing that is printed takes them down, so the quotient of the two
 // listings is that of building alone.
-#include <cairn/alloc/arena.hpp>
 #include <cairn/alloc/growing_arena.hpp>
 #include <cairn/alloc/pool_of.hpp>
-#include <cairn/containers/packed_array.hpp>
 
 #include "lab/families/particle.hpp"
 #include "lab/harness/experiment.hpp"
@@ -64,58 +62,37 @@ double quotient(std::int64_t (*a)(), std::int64_t (*b)()) {
     return ratios[2];
 }
 
-struct pool : cairn::pool_of<particle> {
-    template <class T>
-    T* make() {
-        return pool_of::make();
-    }
-};
-/// Pointers to 5000 particles from an allocator, and what ends them.
-template <class A, class End, class... Args>
-auto in(End end, Args... args) {
+/// Pointers to 5000 particles: make(allocator) for each, and end(allocator, particles).
+template <class A, class Make, class End>
+auto in(Make make, End end) {
     struct state {
         A allocator;
         std::vector<particle*> particles;
     };
-    return lab::repeated_on(
-        count, [=] { return state{A(args...), {}}; },
-        [=](state& s) {
-            s.particles.clear();
-            for (std::size_t k = 0; k != count; ++k) {
-                s.particles.push_back(s.allocator.template make<particle>());
-            }
-            lab::keep(s.particles.data());
-            end(s);
-        });
+    return lab::repeated_on(count, lab::made<state>(), [=](state& s) {
+        s.particles.clear();
+        for (std::size_t k = 0; k != count; ++k) s.particles.push_back(make(s.allocator));
+        lab::keep(s.particles.data());
+        end(s.allocator, s.particles);
+    });
 }
 
 const lab::registration loop{
     "malloc-in-a-loop", "What does it cost to allocate inside a loop, and what to do about it?",
     [](lab::experiment& e) {
-        e.quick_seconds = 5;
+        e.quick_seconds = 4;
         e.background = true;
         lab::comparison& c = e.compare("5000 particles", {.unit = "ns/particle"});
-        const auto all_at_once = [](auto& s) { s.allocator.reset(); };
-        c.cairn("cairn::arena", in<cairn::arena>(all_at_once, std::size_t{1} << 20));
+        using cairn::growing_arena, cairn::pool_of;
         c.cairn("cairn::growing_arena",
-                in<cairn::growing_arena>(all_at_once, std::size_t{1} << 16));
-        c.cairn("cairn::pool_of, one by one", in<pool>([](auto& s) {
-                    for (particle* p : s.particles) s.allocator.destroy(p);
-                }));
-        c.cairn("cairn::packed_array with reserve()", lab::repeated(count, [] {
-                    cairn::packed_array<particle> particles;
-                    if (!particles.reserve(count)) std::abort();
-                    for (std::size_t i = 0; i != count; ++i) (void)particles.emplace();
-                    lab::keep(particles.begin());
-                }));
-        const auto block = [] { return std::vector<particle>(count); };
-        c.limit("one block that stays",
-                lab::repeated_on(count, block, [](std::vector<particle>& all) {
-                    for (particle& p : all) p = particle();
-                    lab::keep(all.data());
-                }));
+                in<growing_arena>([](auto& a) { return a.template make<particle>(); },
+                                  [](auto& a, auto&) { a.reset(); }));
+        c.cairn("cairn::pool_of, one by one",
+                in<pool_of<particle>>([](auto& pool) { return pool.make(); },
+                                      [](auto& pool, auto& particles) {
+                                          for (particle* p : particles) pool.destroy(p);
+                                      }));
         c.mallocs(lab::repeated(count, listing_2_2), ", listing 2.2");
-        c.peer("std::vector, listing 2.3 as printed", lab::repeated(count, listing_2_3));
         c.peer("std::vector with reserve()", lab::repeated(count, with_reserve));
 
         lab::comparison& ratio =

@@ -59,20 +59,13 @@ struct reserved : cairn::virtual_arena {
     explicit reserved(std::span<std::byte> r) : virtual_arena{r.size()} {}
 };
 
-template <bool Low>
-struct one_end {
+/// Memory that lasts would be at the high end.
+struct low_end {
     static constexpr bool has_fixed_region = true;
     cairn::double_ended_arena a;
-    explicit one_end(std::span<std::byte> r) : a{slice_of(r)} {}
-    auto& end() {
-        if constexpr (Low) {
-            return a.low();
-        } else {
-            return a.high();
-        }
-    }
-    void* allocate(std::size_t size) { return end().allocate(size); }
-    void reset() { end().reset(); }
+    explicit low_end(std::span<std::byte> r) : a{slice_of(r)} {}
+    void* allocate(std::size_t size) { return a.low().allocate(size); }
+    void reset() { a.low().reset(); }
 };
 
 /// As std::pmr's own is measured: through the base class.
@@ -93,59 +86,20 @@ struct through_pmr {
 
 inline std::uintptr_t number(std::byte* p) { return reinterpret_cast<std::uintptr_t>(p); }
 
-/// A pointer through the region.
-struct bump {
+/// A pointer through the region; the size is rounded up, so that the cursor is always aligned.
+/// Blocks from 4 KiB on are 64 bytes further apart than they need to be, so that their first lines
+/// fall into different sets of the cache.
+struct bump_up {
     static constexpr bool has_fixed_region = true;
     std::byte *begin, *end, *cursor = begin;
-    explicit bump(std::span<std::byte> r) : begin{r.data()}, end{begin + r.size()} {}
-    void reset() { cursor = begin; }
-    /// The object at `p`, if what follows it is in the region.
-    void* take(std::byte* p, std::byte* next) {
+    explicit bump_up(std::span<std::byte> r) : begin{r.data()}, end{begin + r.size()} {}
+    void* allocate(std::size_t size) {
+        std::byte* const next = cursor + ((size + 7) & ~std::size_t{7}) + (size >= 4096 ? 64 : 0);
         if (number(next) > number(end)) [[unlikely]]
             return nullptr;
-        cursor = next;
-        return p;
+        return std::exchange(cursor, next);
     }
-};
-
-/// The pointer is rounded up for each request; one compare.
-struct bump_up : bump {
-    using bump::bump;
-    void* allocate(std::size_t size) {
-        auto* const p = reinterpret_cast<std::byte*>((number(cursor) + 7) & ~std::uintptr_t{7});
-        return take(p, p + size);
-    }
-};
-
-/// The size is rounded up instead, so that the cursor is always aligned.
-struct bump_rounded : bump {
-    using bump::bump;
-    void* allocate(std::size_t size) {
-        return take(cursor, cursor + ((size + 7) & ~std::size_t{7}));
-    }
-};
-
-/// As bump_rounded, but blocks from 4 KiB on are 64 bytes further apart than they need to be, so
-/// that their first lines fall into different sets of the cache.
-struct bump_coloured : bump {
-    using bump::bump;
-    void* allocate(std::size_t size) {
-        return take(cursor, cursor + ((size + 7) & ~std::size_t{7}) + (size >= 4096 ? 64 : 0));
-    }
-};
-
-struct bump_down {
-    static constexpr bool has_fixed_region = true;
-    std::byte *begin, *end, *cursor = end;
-    explicit bump_down(std::span<std::byte> r) : begin{r.data()}, end{begin + r.size()} {}
-    void* allocate(std::size_t size) {
-        auto* const p = reinterpret_cast<std::byte*>((number(cursor) - size) & ~std::uintptr_t{7});
-        if (number(p) < number(begin)) [[unlikely]]
-            return nullptr;
-        cursor = p;
-        return p;
-    }
-    void reset() { cursor = end; }
+    void reset() { cursor = begin; }
 };
 
 /// No allocator at all: where each object goes is known. What touching them costs.

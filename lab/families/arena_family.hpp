@@ -151,14 +151,10 @@ void add_arenas(comparison& c, Make make) {
                                                                  "cairn::growing_arena, adaptive");
     }
     add.template operator()<reserved>(kind::cairn, "cairn::virtual_arena");
-    add.template operator()<one_end<true>>(kind::cairn, "cairn::double_ended_arena, low");
-    add.template operator()<one_end<false>>(kind::cairn, "cairn::double_ended_arena, high");
+    add.template operator()<low_end>(kind::cairn, "cairn::double_ended_arena");
     add.template operator()<through_pmr>(kind::cairn, "cairn::arena through std::pmr");
     add.template operator()<touch_only>(kind::limit, "no allocator, touches only");
     add.template operator()<bump_up>(kind::limit, "bump up");
-    add.template operator()<bump_rounded>(kind::limit, "bump up, sizes rounded");
-    add.template operator()<bump_down>(kind::limit, "bump down");
-    add.template operator()<bump_coloured>(kind::limit, "bump up, coloured");
     c.mallocs(make.template operator()<malloc_and_free>());
     offers<kinds::arenas>(
         [&]<class A>(const char* name) { add.template operator()<A>(kind::peer, name); });
