@@ -230,20 +230,4 @@ struct object {
     std::size_t size = 0;
 };
 
-/// LiveCount live objects of 16 to High bytes; each step frees a random one and allocates another.
-template <std::size_t LiveCount, unsigned High, std::size_t StepCount>
-struct trace_of {
-    static constexpr std::size_t live_count = LiveCount;
-    static constexpr std::size_t step_count = StepCount;
-    std::vector<std::uint32_t> first = log_uniform(live_count, 1, 16, High);
-    std::vector<std::uint32_t> sizes = log_uniform(step_count, 2, 16, High);
-    std::vector<std::uint32_t> victims = [] {
-        std::mt19937 random{3};
-        std::vector<std::uint32_t> v(step_count);
-        for (auto& x : v) x = static_cast<std::uint32_t>(random() % live_count);
-        return v;
-    }();
-};
-using churn_trace = trace_of<10'000, 4096, std::size_t{1} << 17>;
-
 }  // namespace lab::heaps

@@ -50,11 +50,11 @@ pinned = {
         for (const std::uint32_t i : shuffle) pool.deallocate(live[(i * 7 + 3) % 2000]);
         lab::comparison& c = add_case<256, thesis_6_2>(e, "thesis 6.2", 1);""",
     "heap": """
-        thesis<Order, 1000> at_1000;
-        thesis<Order, 4000> at_4000;
-        std::vector<std::uint32_t> sizes = log_uniform(Count, 4);
+        sizes{log_uniform(count, 4, 16, high)},
+        runs<rising>(frees, counts{1000, 2000, 3000, 4000}, 4096.0, last_over_first)
         for (const std::uint32_t i : order_of_frees) a.deallocate(live[i], sizes[i]);
-        add_patterns<2000>(e);""",
+        runs<thesis>(frees, 2000)
+        add_pattern(e, "random", order::random);""",
     "hooks-and-growth": """
         constexpr std::size_t object_count = 10000;""",
     "showdown": """
