@@ -75,7 +75,7 @@ TEST(stable_slot_map_steps, churn_over_ten_thousand_chunks_takes_as_many_as_over
                 std::uint32_t& life = state->lives(rules)[index & 63];
                 const std::uint32_t ended = life;
                 life = slots::hidden(ended);
-                all.leave<6>(rules, index, state, ended);
+                all.leave(rules, index, state, ended);
             };
             for (std::size_t i = 0; i < chunk_count * 64; ++i) { live.push_back(insert()); }
             for (std::size_t i = 0; i < chunk_count * free_per_chunk; ++i) {
@@ -119,7 +119,7 @@ TEST(stable_slot_map_steps, a_slot_that_comes_back_to_a_chunk_without_memory_is_
     for (const std::uint32_t index : {1u, 2u * 64u}) {
         detail::stable_chunk* const state = all.table()[index >> 6].state;
         state->lives(rules)[index & 63] = slots::hidden(1);
-        all.leave<6>(rules, index, state, 1);
+        all.leave(rules, index, state, 1);
     }
     EXPECT_TRUE(all.shrink_to_fit());
     EXPECT_EQ(all.table()[2].objects, nullptr);

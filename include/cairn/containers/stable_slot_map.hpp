@@ -473,7 +473,7 @@ public:
         if (life != generation) [[unlikely]] { return false; }
         life = slot_set::hidden(generation);  // first: ~T() may come back here
         destroy(reinterpret_cast<T*>(at.objects) + slot);
-        slots_.leave<rules.slots_log2>(rules, h.index(), at.state, generation);
+        slots_.leave(rules, h.index(), at.state, generation);
         return true;
     }
     /// Erases `*where`. Returns: the next one:

@@ -127,8 +127,11 @@ void stable_chunks::set_room(std::size_t p, chunk_room room) noexcept {
 
 std::size_t stable_chunks::lowest(chunk_room room) const noexcept {
     if (count() == 0) { return no_chunk; }
+    // Levels above the one whose first word covers all chunks lead to that word.
+    std::uint32_t level = 1;
+    while ((count() - 1) >> (6 * level) != 0) { ++level; }
     std::size_t p = 0;
-    for (std::uint32_t level = rules_.level_count(); level != 0; --level) {
+    for (; level != 0; --level) {
         CAIRN_DETAIL_STEP();
         const std::uint64_t word = room_word(p, level - 1, room);
         if (word == 0) { return no_chunk; }

@@ -62,6 +62,7 @@ bool stable_slots::gather() noexcept {
     }
     stable_chunk& from = *table()[p].state;
     const auto first = static_cast<std::uint32_t>(p << rules_.slots_log2);
+    begun_count_ += top_ - batch_first;  // size() counts top_, too
     top_ = end_ = batch_first;
     std::uint64_t open = from.open;  // in registers: the stores below might alias them
     std::uint64_t used = from.used;
@@ -82,7 +83,8 @@ bool stable_slots::gather() noexcept {
     from.used = used;
     from.free_count -= static_cast<std::uint32_t>(end_ - top_);
     note_room(p);
-    set_front(lowest(chunk_room::batch) == no_chunk ? no_chunk : p);
+    const bool has_batch = from.room == chunk_room::batch || lowest(chunk_room::batch) != no_chunk;
+    set_front(has_batch ? p : no_chunk);
     return true;
 }
 
@@ -105,6 +107,7 @@ void stable_slots::drop_ready(std::size_t p) noexcept {
         state.leave(index & rules_.slot_mask());
         slot_is_free(index);
     }
+    begun_count_ += top_ - kept;
     top_ = kept;
 }
 
@@ -124,7 +127,7 @@ void stable_slots::enter_room(std::size_t p) noexcept {
     }
 }
 
-// The rare half of leave_free(): the chunk changes its kind or is empty.
+// The rare half of leave(): the chunk changes its kind or is empty.
 void stable_slots::left_free(std::uint32_t index) noexcept {
     enter_room(index >> rules_.slots_log2);
     chunk_is_empty(index);
@@ -146,6 +149,7 @@ bool stable_slots::turn(std::uint32_t index, std::uint32_t generation) noexcept 
 
 // Where the chunk of slot `index` holds no object: it is kept as the spare, or a block goes back.
 void stable_slots::chunk_is_empty(std::uint32_t index) noexcept {
+    if (state_of(index).live_count != 0) { return; }
     const std::size_t p = superfluous(index >> rules_.slots_log2);
     if (p == no_chunk) { return; }
     drop_ready(p);
@@ -164,8 +168,7 @@ void stable_slots::slot_is_free(std::uint32_t index) noexcept {
     stable_chunk& state = state_of(index);
     freed_index_ = index;
     state.open |= slot_bit((index & rules_.slot_mask()) / 64);
-    ++state.free_count;
-    enter_room(index >> rules_.slots_log2);
+    if (++state.free_count == state.next_room_at) { enter_room(index >> rules_.slots_log2); }
 }
 
 // A blocked slot is free again, or worn out.

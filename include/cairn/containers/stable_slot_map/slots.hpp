@@ -62,7 +62,7 @@ public:
     using stable_chunks::stable_chunks;
     stable_slots(stable_slots&& other) noexcept;
 
-    [[nodiscard]] std::size_t size() const noexcept { return begun_count_ - ended_count_; }
+    [[nodiscard]] std::size_t size() const noexcept { return begun_count_ + top_ - ended_count_; }
     /// Grows when an object ends: what was seen alive before is alive while this is the same.
     [[nodiscard]] std::size_t ended_count() const noexcept { return ended_count_; }
     [[nodiscard]] std::size_t worn_out_count() const noexcept { return worn_out_count_; }
@@ -82,10 +82,9 @@ public:
     [[nodiscard, CAIRN_FORCE_INLINE]] place take(const stable_rules& rules) noexcept {
         CAIRN_DETAIL_STEP();
         const std::uint32_t index = ready_[top_++];
-        ++begun_count_;
         const entry chunk = table()[index >> rules.slots_log2];
         const std::uint32_t slot = index & rules.slot_mask();
-        chunk.state->held(rules)[slot / 64] &= ~(std::uint64_t{1} << (slot & 63));
+        chunk.state->held(rules)[slot / 64] ^= std::uint64_t{1} << (slot & 63);  // it is set
         ++chunk.state->live_count;
         return {chunk.state, chunk.objects, slot, index};
     }
@@ -95,7 +94,6 @@ public:
         return (generation + 1) | stable_chunk::vacant;
     }
     /// The object of slot `index` has ended, and life `generation` with it; the word is hidden().
-    template <std::uint32_t SlotsLog2>
     [[CAIRN_FORCE_INLINE]] void leave(const stable_rules& rules, std::uint32_t index,
                                       stable_chunk* state, std::uint32_t generation) noexcept {
         CAIRN_DETAIL_STEP();
@@ -103,13 +101,18 @@ public:
         if (generation == rules.generation_max || generation == lives_.last()) [[unlikely]] {
             if (!turn(index, generation)) { return; }
         }
+        const std::uint32_t slot = index & rules.slot_mask();
         if (index < front_end_ && top_ != 0) {
-            const std::uint32_t slot = index & rules.slot_mask();
             state->held(rules)[slot / 64] |= std::uint64_t{1} << (slot & 63);
             ready_[--top_] = index;
+            ++begun_count_;
             if (--state->live_count == 0) [[unlikely]] { chunk_is_empty(index); }
         } else {
-            leave_free<SlotsLog2>(index, *state);
+            state->leave(slot);
+            state->open |= std::uint64_t{1} << (slot / 64);
+            freed_index_ = index;
+            const bool changes_kind = ++state->free_count == state->next_room_at;
+            if (--state->live_count == 0 || changes_kind) [[unlikely]] { left_free(index); }
         }
     }
     /// The constructor of the object threw: the slot is free, as if it had never been taken.
@@ -173,19 +176,6 @@ private:
     static constexpr std::uint32_t batch_first = 64;    // so many slots can be pushed on a batch
     static constexpr std::uint32_t append_overrun = 5;  // append() writes six numbers at a time
 
-    /// A call of its own: erase() is inlined without it.
-    template <std::uint32_t SlotsLog2>
-    [[CAIRN_NOINLINE]] void leave_free(std::uint32_t index, stable_chunk& state) noexcept {
-        constexpr stable_rules rules{1, alignment{1}, SlotsLog2, 0, 0};
-        const std::uint32_t slot = index & rules.slot_mask();
-        state.leave(slot);
-        state.open |= std::uint64_t{1} << (slot / 64);
-        freed_index_ = index;
-        --state.live_count;
-        if (++state.free_count == state.next_room_at || state.live_count == 0) [[unlikely]] {
-            left_free(index);
-        }
-    }
     void left_free(std::uint32_t index) noexcept;
     [[nodiscard, CAIRN_COLD]] bool turn(std::uint32_t index, std::uint32_t generation) noexcept;
     void chunk_is_empty(std::uint32_t index) noexcept;
@@ -207,7 +197,7 @@ private:
     std::size_t end_ = 0;
     std::uint32_t front_end_ = 0;    // slots from here on are not held when they are freed
     std::uint32_t freed_index_ = 0;  // the slot that became free last
-    std::size_t begun_count_ = 0;    // objects that ever lived
+    std::size_t begun_count_ = 0;    // with top_: objects that ever lived
     std::size_t ended_count_ = 0;    // those that ended
     plain_list<waiting_slot> waiting_;
     std::uint32_t ready_[batch_first + batch_enough - 1 + 64 + append_overrun];
