@@ -67,51 +67,46 @@ struct random_order {
 
 // ---- one struct for each operation: its set-up, and one repetition -------------------------------
 
-struct pool_pair {
+struct system_malloc {
+    void* allocate(std::size_t size) { return std::malloc(size); }
+    void deallocate(void* block, std::size_t) { std::free(block); }
+};
+
+struct pool_of_64 {
     cairn::pool pool{64};
+    void* allocate(std::size_t) { return pool.allocate(); }
+    void deallocate(void* block, std::size_t) { pool.deallocate(block); }
+};
+
+template <class Memory>
+struct pairs_of_64 {
+    Memory memory;
     std::uint64_t operator()() {
         for (unsigned i = 0; i != thousand_operations; ++i) {
-            void* const block = pool.allocate();
+            void* const block = memory.allocate(64);
             *static_cast<unsigned*>(block) = i;
             keep(block);
-            pool.deallocate(block);
+            memory.deallocate(block, 64);
         }
         return 0;
     }
 };
 
-struct pool_malloc {
-    std::uint64_t operator()() {
-        for (unsigned i = 0; i != thousand_operations; ++i) {
-            void* const block = std::malloc(64);
-            *static_cast<unsigned*>(block) = i;
-            keep(block);
-            std::free(block);
-        }
-        return 0;
-    }
-};
-
-struct heap_pair : requested_sizes {
+struct heap_of_1_mib {
     cairn::heap<> heap{std::size_t{1} << 20};
-    std::uint64_t operator()() {
-        for (const std::size_t size : sizes) {
-            void* const block = heap.allocate(size);
-            *static_cast<std::size_t*>(block) = size;
-            keep(block);
-            heap.deallocate(block, size);
-        }
-        return 0;
-    }
+    void* allocate(std::size_t size) { return heap.allocate(size); }
+    void deallocate(void* block, std::size_t size) { heap.deallocate(block, size); }
 };
 
-struct heap_malloc : requested_sizes {
+template <class Memory>
+struct pairs_of_all_sizes : requested_sizes {
+    Memory memory;
     std::uint64_t operator()() {
         for (const std::size_t size : sizes) {
-            void* const block = std::malloc(size);
+            void* const block = memory.allocate(size);
             *static_cast<std::size_t*>(block) = size;
             keep(block);
-            std::free(block);
+            memory.deallocate(block, size);
         }
         return 0;
     }
@@ -242,10 +237,10 @@ int serve() {
 int main(int argc, char** argv) {
     const char* const operation = argc == 2 ? argv[1] : "";
     const auto is = [&](const char* name) { return std::strcmp(operation, name) == 0; };
-    if (is("pool")) return serve<pool_pair>();
-    if (is("pool-malloc")) return serve<pool_malloc>();
-    if (is("heap")) return serve<heap_pair>();
-    if (is("heap-malloc")) return serve<heap_malloc>();
+    if (is("pool")) return serve<pairs_of_64<pool_of_64>>();
+    if (is("pool-malloc")) return serve<pairs_of_64<system_malloc>>();
+    if (is("heap")) return serve<pairs_of_all_sizes<heap_of_1_mib>>();
+    if (is("heap-malloc")) return serve<pairs_of_all_sizes<system_malloc>>();
     if (is("arena")) return serve<arena_allocation>();
     if (is("arena-malloc")) return serve<arena_malloc>();
     if (is("look-up")) return serve<look_up>();

@@ -15,10 +15,8 @@
 #include "lab/harness/sampler.hpp"
 #include "lab/harness/worker.hpp"
 #include "lab/output/choosing.hpp"
-#include "lab/output/compare.hpp"
 #include "lab/output/output.hpp"
 #include "lab/output/report_json.hpp"
-#include "lab/output/summary.hpp"
 #include "lab/system/system.hpp"
 
 namespace lab {
@@ -302,9 +300,9 @@ void lab_run::build_all(const std::vector<const registered_experiment*>& chosen)
         }
     }
     // What the experiments ask for together must stay within what the command promises.
-    // (112: work that is not scaled, mostly starting processes, takes about a minute of the three
+    // (100: work that is not scaled, mostly starting processes, takes about a minute of the three
     // of a quick run.)
-    const double promised = words_->full ? 1600 : 112;
+    const double promised = words_->full ? 1600 : 100;
     speed_ = words_->speed * std::min(1.0, promised * words_->speed / std::max(budget_, 1.0));
     budget_ *= speed_ / words_->speed;
 }

@@ -33,8 +33,8 @@ using lab::ticks_before;
 constexpr std::size_t live_count = 4'000;
 constexpr std::size_t step_count = 20'000;  // frees and allocations, alternating
 // In a sample. The minima go on from sample to sample, warm-up included: of three samples the median
-// stands for 30 replays.
-constexpr unsigned replay_count = 10;
+// stands for 18 replays.
+constexpr unsigned replay_count = 6;
 // A reading holds about 25 ns of the clock and its fences: most of that may be theirs. Each is one
 // step of the clock too short or too long at most, so two that differ by two steps may be equal.
 double least_difference_ns() { return std::max(20.0, 2 * lab::clock_step_ns() + 0.1); }
@@ -259,7 +259,7 @@ void add_phases(lab::experiment& e, lab::comparison& those, const std::string& o
 
 void add_instructions(lab::experiment& e) {
     const lab::case_options counted{
-        .unit = "instructions", .measure = lab::measure::value, .one_sample = true};
+        .unit = "instructions", .measure = lab::measure::value, .one_sample = true, .exact = true};
     lab::comparison& c = e.compare("instructions, allocate", counted);
     add_heaps(c, runs<instructions<0>>(), {.lists = false, .slow_peers = false});
     add_phases(e, c, "");

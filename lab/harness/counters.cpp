@@ -55,7 +55,7 @@ struct case_names {
           branches{"branch misses, " + of} {}
 };
 
-void report(sample& s, const case_names& names, const counts& c, std::uint64_t operations) {
+void tell(sample& s, const case_names& names, const counts& c, std::uint64_t operations) {
     if (operations == 0) return;  // said as everywhere: it does nothing
     const auto each = [&](double n) { return n / static_cast<double>(operations); };
     if (c.instructions >= 0) s.value(each(c.instructions));
@@ -82,24 +82,17 @@ int count_main(int argc, char** argv) {
     options.full = std::strcmp(argv[6], "full") == 0;
     options.cachegrind = true;
     options.cpus = {0};
-    for (const registered_experiment& which : experiments()) {
-        if (which.name != argv[2]) continue;
-        const auto e = build(which, options);
-        for (comparison& c : e->comparisons) {
-            if (c.name != argv[3]) continue;
-            if (const contender* const who = c.row(argv[4]); who != nullptr) {
+    const found_row row = find_row(argv[2], argv[3], argv[4], options);
+    if (row.who == nullptr) return 2;
 #if CAIRN_LAB_HAS_CALLGRIND
-                callgrind_watch watch;
-                const auto work = who->make();
-                const std::uint64_t done =
-                    run_counted(*work, std::strtoull(argv[5], nullptr, 10), watch);
-                std::printf("%s%llu\n", operations_word, static_cast<unsigned long long>(done));
-                return 0;
-#endif
-            }
-        }
-    }
+    callgrind_watch watch;
+    const auto work = row.who->make->make();
+    const std::uint64_t done = run_counted(*work, std::strtoull(argv[5], nullptr, 10), watch);
+    std::printf("%s%llu\n", operations_word, static_cast<unsigned long long>(done));
+    return 0;
+#else
     return 2;
+#endif
 }
 const bool count_is_known = (side_commands().push_back({"--lab-count", count_main}), true);
 
@@ -121,10 +114,10 @@ std::vector<std::string> caches_of_this_machine() {
 /// Counts by the processor.
 auto counted_by_hardware(const contender& who, const case_names& names, std::uint64_t repetitions) {
     return [make = who.make, names, repetitions] {
-        return [work = make(), names, repetitions](sample& s) {
+        return [work = make->make(), names, repetitions](sample& s) {
             hardware_counters watch;
             const std::uint64_t done = run_counted(*work, repetitions, watch);
-            report(s, names, watch.result(), done);
+            tell(s, names, watch.result(), done);
         };
     };
 }
@@ -146,7 +139,7 @@ void count_by_valgrind(sample& s, const case_names& names, const std::vector<std
     if (operations <= 0 || found.instructions < 0) {
         throw std::runtime_error{"valgrind counted nothing"};
     }
-    report(s, names, found, static_cast<std::uint64_t>(operations));
+    tell(s, names, found, static_cast<std::uint64_t>(operations));
 }
 
 void say_why_nothing_counts(experiment& e) {

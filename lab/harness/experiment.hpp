@@ -7,7 +7,7 @@
 //          contender "mimalloc"       peer       what a user would pick instead
 //          contender "mutex list"     baseline   a seed's design, written in the lab
 //
-// An experiment is one file lab/experiments/<name>.cpp and one line in lab/CMakeLists.txt:
+// An experiment is one file lab/experiments/<name>.cpp and one word in lab/CMakeLists.txt:
 //
 //      const lab::registration temporaries{"temporary-objects", "What does ... cost?", [](lab::experiment& e) {
 //          lab::comparison& pairs = e.compare("pair");
@@ -77,6 +77,7 @@ struct case_options {
     bool many_per_cycle = false;   ///< one operation may be less than one turn of an empty loop
     bool equal_checksums = false;  ///< all contenders must produce the same result
     bool one_sample = false;       ///< the value is exact: no need to repeat
+    bool exact = false;            ///< a count, whatever runs beside it: all rows at once
     bool unpinned = false;         ///< contenders run threads of their own
     bool one_repetition = false;   ///< a sample is exactly one repetition, however short
     unsigned quick_samples = 0;    ///< at most so many samples in a quick run (0: the usual)
@@ -95,7 +96,12 @@ struct body {
     virtual void run(sample& s) = 0;
 };
 
-using body_factory = std::function<std::unique_ptr<body>()>;
+/// (A class of its own: a std::function for each of two thousand rows costs seconds of compiling.)
+struct body_maker {
+    virtual ~body_maker() = default;
+    virtual std::unique_ptr<body> make() = 0;
+};
+using body_factory = std::shared_ptr<body_maker>;
 
 /// Wraps a function that returns a callable (sample&) -> void; the callable need not be movable.
 template <class Factory>
@@ -108,7 +114,12 @@ template <class Factory>
         void run(sample& s) override { work(s); }
         callable work;
     };
-    return [factory]() mutable { return std::unique_ptr<body>{new holder{factory}}; };
+    struct maker final : body_maker {
+        explicit maker(Factory f) : factory{std::move(f)} {}
+        std::unique_ptr<body> make() override { return std::unique_ptr<body>{new holder{factory}}; }
+        Factory factory;
+    };
+    return std::unique_ptr<body_maker>{new maker{std::move(factory)}};
 }
 
 // ---- factories ----------------------------------------------------------------------------------
@@ -171,18 +182,13 @@ struct contender {
 
     /// A figure from a seed, shown beside the measured one. Its unit names the operation of the case
     /// behind the stroke ("cycles/pair" beside "ns/pair"): tools/check_coverage.py compares them.
-    contender& published(double value, std::string unit, std::string source,
-                         std::string of = "median") {
-        published_figures.push_back({value, std::move(unit), std::move(source), std::move(of)});
-        return *this;
-    }
-    contender& note(std::string text) {
-        note_text = std::move(text);
-        return *this;
-    }
+    contender& published(double value, std::string_view unit, std::string_view source,
+                         std::string_view of = "median");
+    contender& note(std::string_view text);
 };
 
-/// One table of an experiment ("case" in reports): contenders that do the same work.
+/// One table of an experiment ("case" in reports): contenders that do the same work. What declares rows
+/// is cold: there are thousands of calls, and none of them is measured.
 class comparison {
 public:
     std::string name;
@@ -191,29 +197,27 @@ public:
     const comparison* measured_by = nullptr;  ///< set for a case that also() or relative() declared
     std::string relative_to;                  ///< set for a case that relative() declared
 
-    contender& add_factory(lab::kind k, std::string contender_name, body_factory make) {
-        return contenders.emplace_back(
-            contender{std::move(contender_name), k, std::move(make), {}, {}, {}});
-    }
+    [[gnu::cold]] contender& add_factory(lab::kind k, std::string_view contender_name,
+                                         body_factory make);
     template <class Factory>
-    contender& add(lab::kind k, std::string contender_name, Factory factory) {
-        return add_factory(k, std::move(contender_name), make_body_factory(std::move(factory)));
+    [[gnu::cold]] contender& add(lab::kind k, std::string_view contender_name, Factory factory) {
+        return add_factory(k, contender_name, make_body_factory(std::move(factory)));
     }
     template <class F>
-    contender& cairn(std::string n, F f) {
-        return add(kind::cairn, std::move(n), std::move(f));
+    contender& cairn(std::string_view n, F f) {
+        return add(kind::cairn, n, std::move(f));
     }
     template <class F>
-    contender& peer(std::string n, F f) {
-        return add(kind::peer, std::move(n), std::move(f));
+    contender& peer(std::string_view n, F f) {
+        return add(kind::peer, n, std::move(f));
     }
     template <class F>
-    contender& limit(std::string n, F f) {
-        return add(kind::limit, std::move(n), std::move(f));
+    contender& limit(std::string_view n, F f) {
+        return add(kind::limit, n, std::move(f));
     }
     template <class F>
-    contender& baseline(std::string n, F f) {
-        return add(kind::baseline, std::move(n), std::move(f));
+    contender& baseline(std::string_view n, F f) {
+        return add(kind::baseline, n, std::move(f));
     }
 
     /// The same code (malloc, new, std containers) once per malloc library that is installed:
@@ -222,31 +226,24 @@ public:
     void mallocs(F factory, std::string_view suffix = {}) {
         add_mallocs(make_body_factory(std::move(factory)), suffix);
     }
-    void add_mallocs(body_factory make, std::string_view suffix = {});
+    [[gnu::cold]] void add_mallocs(body_factory make, std::string_view suffix = {});
 
     /// A contender that runs with one malloc library preloaded; it finds that library's own API
     /// with dlsym(RTLD_DEFAULT, ...). Not added where the library is absent.
     template <class F>
-    void with_malloc(std::string_view library, std::string contender_name, F factory) {
-        add_with_malloc(library, std::move(contender_name), make_body_factory(std::move(factory)));
+    void with_malloc(std::string_view library, std::string_view contender_name, F factory) {
+        add_with_malloc(library, contender_name, make_body_factory(std::move(factory)));
     }
 
     /// A published figure for a row of a case that also() or relative() declared.
-    void publish(std::string contender_name, double value, std::string unit, std::string source) {
-        contender& who = contenders.emplace_back(
-            contender{std::move(contender_name), kind::cairn, {}, {}, {}, {}});
-        who.published(value, std::move(unit), std::move(source));
-    }
+    void publish(std::string_view contender_name, double value, std::string_view unit,
+                 std::string_view source);
     /// The row called `contender_name`; null where its library is absent.
-    [[nodiscard]] contender* row(std::string_view contender_name) {
-        for (contender& who : contenders) {
-            if (who.name == contender_name) { return &who; }
-        }
-        return nullptr;
-    }
+    [[nodiscard]] contender* row(std::string_view contender_name);
 
 private:
-    void add_with_malloc(std::string_view library, std::string contender_name, body_factory make);
+    [[gnu::cold]] void add_with_malloc(std::string_view library, std::string_view contender_name,
+                                       body_factory make);
 };
 
 /// What the user asked for, as far as an experiment may care.
@@ -291,33 +288,18 @@ public:
 
     [[nodiscard]] const run_options& options() const noexcept { return *options_; }
 
-    comparison& compare(std::string case_name, case_options o = {}) {
-        comparison& c = comparisons.emplace_back();
-        c.name = std::move(case_name);
-        c.options = std::move(o);
-        return c;
-    }
+    [[gnu::cold]] comparison& compare(std::string_view case_name, case_options o = {});
 
     /// A further table of the same run: its rows are those contenders of `of` that called
     /// sample::also(case_name, value). Measured at no extra cost.
-    comparison& also(const comparison& of, std::string case_name, case_options o) {
-        o.measure = measure::value;
-        comparison& c = compare(std::move(case_name), std::move(o));
-        c.measured_by = &of;
-        return c;
-    }
+    [[gnu::cold]] comparison& also(const comparison& of, std::string_view case_name,
+                                   case_options o);
 
     /// A further table of the same run: every row of `of` divided by the median of one of them.
     /// Above 1 is better than that one, whatever the direction of `of`. No verdicts: those of `of`
     /// are the same.
-    comparison& relative(const comparison& of, std::string case_name, std::string reference) {
-        comparison& c = compare(
-            std::move(case_name),
-            {.unit = "x", .better = better::higher, .measure = measure::value, .compares = false});
-        c.measured_by = &of;
-        c.relative_to = std::move(reference);
-        return c;
-    }
+    [[gnu::cold]] comparison& relative(const comparison& of, std::string_view case_name,
+                                       std::string_view reference);
 
 private:
     const run_options* options_;

@@ -4,11 +4,9 @@
 
 namespace lab {
 
-using nlohmann::json;
+void to_json(nlohmann::json& j, const series& s) { j = {s.name, s.x_label, s.y_label, s.points}; }
 
-void to_json(json& j, const series& s) { j = {s.name, s.x_label, s.y_label, s.points}; }
-
-void from_json(const json& j, series& s) {
+void from_json(const nlohmann::json& j, series& s) {
     j.at(0).get_to(s.name);
     j.at(1).get_to(s.x_label);
     j.at(2).get_to(s.y_label);
@@ -29,12 +27,12 @@ outcome outcome_of(const sample& s, double elapsed_ns) {
             s.value(),  s.extras(),     s.plots()};
 }
 
-message_bytes bytes_of(const message& m) { return json::to_cbor(json(m)); }
+message_bytes bytes_of(const message& m) { return nlohmann::json::to_cbor(nlohmann::json(m)); }
 
 message message_of(const message_bytes& bytes) {
     try {
-        return json::from_cbor(bytes).get<message>();
-    } catch (const json::exception& x) {
+        return nlohmann::json::from_cbor(bytes).get<message>();
+    } catch (const nlohmann::json::exception& x) {
         return {.why = std::string{"its message is cut: "} + x.what()};
     }
 }

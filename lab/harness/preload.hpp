@@ -16,6 +16,10 @@
 
 namespace lab {
 
+namespace detail {
+inline std::string name_in(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+}  // namespace detail
+
 #if defined(_WIN32)
 
 // A process there cannot be given another malloc from outside: its own is the only one.
@@ -38,7 +42,6 @@ inline bool same_file(const std::string& a, const std::string& b) {
     return ::stat(a.c_str(), &x) == 0 && ::stat(b.c_str(), &y) == 0 && x.st_dev == y.st_dev &&
            x.st_ino == y.st_ino;
 }
-inline std::string name_in(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
 }  // namespace detail
 

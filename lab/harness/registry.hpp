@@ -24,6 +24,15 @@ struct registered_experiment {
 [[nodiscard]] std::unique_ptr<experiment> build(const registered_experiment& which,
                                                 const run_options& options);
 
+/// A row of an experiment, and the experiment that it points into; null where there is none.
+struct found_row {
+    std::unique_ptr<experiment> in;
+    const contender* who = nullptr;
+};
+/// Throws as build().
+[[nodiscard]] found_row find_row(std::string_view experiment_name, std::string_view case_name,
+                                 std::string_view row_name, const run_options& options);
+
 /// A peer that was looked for.
 struct peer_status {
     std::string name;

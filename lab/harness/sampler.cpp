@@ -173,20 +173,8 @@ void check_equal_results(std::vector<contender_result>& rows, const std::vector<
 }
 
 void add_ratios(case_result& c) {
-    const contender_result* limit = nullptr;
-    const contender_result* best_peer = nullptr;
-    for (const contender_result& r : c.contenders) {
-        if (!r.counts()) continue;
-        if (r.kind == kind::limit &&
-            (limit == nullptr || cost(r, c.options.better) < cost(*limit, c.options.better))) {
-            limit = &r;
-        }
-        if (r.kind == kind::peer &&
-            (best_peer == nullptr ||
-             cost(r, c.options.better) < cost(*best_peer, c.options.better))) {
-            best_peer = &r;
-        }
-    }
+    const contender_result* const limit = best_row(c, kind::limit);
+    const contender_result* const best_peer = best_row(c, kind::peer);
     if (limit != nullptr) c.limit = limit->name;
     if (best_peer != nullptr) c.best_peer = best_peer->name;
     for (contender_result& r : c.contenders) {
@@ -370,7 +358,10 @@ void case_run::set_up() {
 
 void case_run::play_round(std::mt19937& random) {
     std::vector<lane*> order;
-    for (lane& l : lanes) order.push_back(&l);
+    for (lane& l : lanes) {
+        order.push_back(&l);
+        if (case_->options.exact && l.process.alive()) l.process.ask(l.repetitions, l.warm_up);
+    }
     std::shuffle(order.begin(), order.end(), random);
     for (lane* l : order) {
         if (interrupted) break;

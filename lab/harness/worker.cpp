@@ -35,34 +35,37 @@ void pin_this_thread(unsigned n) noexcept {
 
 namespace {
 
+/// Moves `size` bytes: move_some(bytes, how many) is ::read or ::write.
+template <class Bytes, class MoveSome>
+bool move_all(Bytes* p, std::size_t size, MoveSome move_some) {
+    while (size != 0) {
+        const ssize_t n = move_some(p, size);
+        if (n < 0 && errno == EINTR) continue;
+        if (n <= 0) return false;
+        p += n;
+        size -= static_cast<std::size_t>(n);
+    }
+    return true;
+}
+
+}  // namespace
+
+bool write_all(int file, const void* data, std::size_t size) noexcept {
+    return move_all(static_cast<const char*>(data), size,
+                    [file](const char* p, std::size_t n) { return ::write(file, p, n); });
+}
+
+bool read_all(int file, void* data, std::size_t size) noexcept {
+    return move_all(static_cast<char*>(data), size,
+                    [file](char* p, std::size_t n) { return ::read(file, p, n); });
+}
+
+namespace {
+
 struct command {
     std::uint64_t repetitions;
     std::uint64_t warm_up;
 };
-
-bool write_all(int fd, const void* data, std::size_t size) {
-    const char* p = static_cast<const char*>(data);
-    while (size != 0) {
-        const ssize_t n = ::write(fd, p, size);
-        if (n < 0 && errno == EINTR) continue;
-        if (n <= 0) return false;
-        p += n;
-        size -= static_cast<std::size_t>(n);
-    }
-    return true;
-}
-
-bool read_all(int fd, void* data, std::size_t size) {
-    char* p = static_cast<char*>(data);
-    while (size != 0) {
-        const ssize_t n = ::read(fd, p, size);
-        if (n < 0 && errno == EINTR) continue;
-        if (n <= 0) return false;
-        p += n;
-        size -= static_cast<std::size_t>(n);
-    }
-    return true;
-}
 
 bool send(int fd, const message& m) {
     const message_bytes bytes = bytes_of(m);
@@ -89,7 +92,7 @@ double timed(body& work, sample& s) {
 int serve(const contender& who, int commands, int replies) {
     try {
         (void)timer_overhead_ns();
-        const std::unique_ptr<body> work = who.make();
+        const std::unique_ptr<body> work = who.make->make();
         if (!send(replies, {.is = message::kind::ready})) return 1;
         for (command c{}; read_all(commands, &c, sizeof c);) {
             if (c.warm_up != 0) {
@@ -149,7 +152,7 @@ bool worker::start(const experiment& e, const comparison& c, const contender& wh
         order.is_anew = true;
         order.preload = library->path;
     }
-    if (c.options.unpinned) order.cpus = cpus_we_may_use;
+    if (c.options.unpinned || c.options.exact) order.cpus = cpus_we_may_use;
     if (const std::string obstacle = child_.start(order); !obstacle.empty()) return fail(obstacle);
 
     const message answer = receive(seconds);
@@ -161,8 +164,15 @@ bool worker::start_in_process(const contender& who) {
     if (!who.malloc_library.empty() && who.malloc_library != name_of_system_malloc()) {
         return fail("needs a process of its own");
     }
-    here_ = who.make();
+    here_ = who.make->make();
     return true;
+}
+
+void worker::ask(std::uint64_t repetitions, std::uint64_t warm_up) {
+    if (here_ != nullptr) return;
+    const command c{repetitions, warm_up};
+    (void)child_.send(&c, sizeof c);  // a process that has ended does not answer either
+    is_asked_ = true;
 }
 
 bool worker::run(std::uint64_t repetitions, std::uint64_t warm_up, outcome& result,
@@ -176,8 +186,8 @@ bool worker::run(std::uint64_t repetitions, std::uint64_t warm_up, outcome& resu
         result = outcome_of(s, elapsed);
         return true;
     }
-    const command c{repetitions, warm_up};
-    (void)child_.send(&c, sizeof c);  // a process that has ended does not answer either
+    if (!is_asked_) ask(repetitions, warm_up);
+    is_asked_ = false;
     message answer = receive(seconds);
     result = std::move(answer.result);
     return answer.is == message::kind::sample;
@@ -236,6 +246,7 @@ bool worker::fail(std::string why) {
 void worker::stop() noexcept {
     here_.reset();
     child_.stop();
+    is_asked_ = false;
 }
 
 // ---- the other end, executed anew ------------------------------------------------------------
@@ -265,18 +276,11 @@ int worker_main(int argc, char** argv) {
     options.full = std::string_view{argv[6]} == "full";
     options.source = argv[7];
     try {
-        for (const registered_experiment& which : experiments()) {
-            if (which.name != argv[2]) continue;
-            const auto e = build(which, options);
-            for (const comparison& c : e->comparisons) {
-                if (c.name != argv[3]) continue;
-                for (const contender& who : c.contenders) {
-                    if (who.name != argv[4]) continue;
-                    const std::string obstacle = library_obstacle(who);
-                    if (obstacle.empty()) return serve(who, ends.commands, ends.replies);
-                    return fail_with(ends.replies, obstacle, message::kind::no_library);
-                }
-            }
+        const found_row row = find_row(argv[2], argv[3], argv[4], options);
+        if (row.who != nullptr) {
+            const std::string obstacle = library_obstacle(*row.who);
+            if (obstacle.empty()) return serve(*row.who, ends.commands, ends.replies);
+            return fail_with(ends.replies, obstacle, message::kind::no_library);
         }
     } catch (const std::exception& x) { return fail_with(ends.replies, x.what()); }
     return fail_with(ends.replies, "the contender is not known to the worker");

@@ -36,6 +36,8 @@ public:
     /// For debuggers and callgrind: no process, the contender is built right here.
     bool start_in_process(const contender& who);
 
+    /// Begins the sample that the next run() waits for: other processes may take theirs beside it.
+    void ask(std::uint64_t repetitions, std::uint64_t warm_up);
     /// One sample of `repetitions`, after a warm-up of `warm_up` repetitions that is not timed.
     bool run(std::uint64_t repetitions, std::uint64_t warm_up, outcome& result, double seconds);
 
@@ -57,6 +59,7 @@ private:
     child_process child_;
     std::string why_;
     bool lacks_library_ = false;
+    bool is_asked_ = false;
     std::unique_ptr<body> here_;
 };
 

@@ -96,7 +96,6 @@ void debug_types::implementation::add_members(Dwarf_Die of, detail how_much, std
         }
         if (how_much == detail::all) {
             m.alignment = number(entry, DW_AT_alignment).value_or(types.alignment_of(type));
-            m.is_plain = types.is_plain(type);
             m.is_array = plain_tag == DW_TAG_array_type;
             m.is_reference =
                 plain_tag == DW_TAG_reference_type || plain_tag == DW_TAG_rvalue_reference_type;
@@ -185,17 +184,14 @@ debug_types::~debug_types() = default;
 
 std::size_t debug_types::count() const { return m_->index.types().size(); }
 
-std::string debug_types::name(std::size_t type) const {
-    const indexed_type& t = m_->index.types()[type];
-    return full_name(t.where, t.name);
-}
+std::string debug_types::name(std::size_t type) const { return *m_->index.types()[type].name.full; }
 
 std::vector<std::size_t> debug_types::find(std::string_view asked) const {
     std::vector<std::size_t> exact, nested, templates;
     const std::size_t word_begin = last_word(asked);
     const std::string_view word = asked.substr(word_begin);
     for (std::size_t i = 0; i != count(); ++i) {
-        const std::string_view own = m_->index.types()[i].name;
+        const std::string_view own = m_->index.types()[i].name.own();
         if (asked.ends_with(own) || own.ends_with(asked)) {
             const std::string full = name(i);
             if (full == asked) {

@@ -14,8 +14,8 @@
 
 #include "lab/command/report_file.hpp"
 #include "lab/layout/debug_types.hpp"
-#include "lab/layout/in_child.hpp"
 #include "lab/layout/report.hpp"
+#include "lab/system/process.hpp"
 #include "lab/system/system.hpp"
 
 namespace lab::layout {
@@ -265,11 +265,12 @@ int run_layout(const layout_arguments& a) {
     }
     if (a.in_process) return look_and_say(a, json);
 
+    // libdw believes what it reads in places: a file that brings it down costs a copy of this process.
     // Two minutes, and more for files beyond a gigabyte: a hundred times what they take.
     std::error_code e;
     const std::uintmax_t size = std::filesystem::file_size(a.binary, e);
     const unsigned seconds = 120 + (e ? 0 : static_cast<unsigned>(size >> 23));
-    const child_end end = run_in_child([&] { return look_and_say(a, json); }, seconds);
+    const copy_end end = in_copy([&] { return look_and_say(a, json); }, seconds);
     if (end.fate.empty()) return end.exit_code;
     complain(fmt::format("'{}' cannot be read: it is damaged ({})", a.binary, end.fate));
     return 2;

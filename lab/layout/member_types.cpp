@@ -29,27 +29,6 @@ bool is_alias(unsigned tag) {
            tag == DW_TAG_restrict_type || tag == DW_TAG_atomic_type || tag == DW_TAG_immutable_type;
 }
 
-/// ~name(), or name(const name&), that the program wrote itself.
-bool copies_by_code(Dwarf_Die& function, const Dwarf_Die& type, std::string_view class_name) {
-    const std::string_view name = name_of(function);
-    if (flag(function, DW_AT_artificial) || number(function, DW_AT_defaulted)) return false;
-    if (name.starts_with('~')) return true;
-    if (name.empty() || name != class_name.substr(0, class_name.find('<'))) return false;
-    int arguments = 0;
-    bool takes_itself = false;
-    for_each_child(function, [&](Dwarf_Die& argument, unsigned tag) {
-        if (tag != DW_TAG_formal_parameter || flag(argument, DW_AT_artificial)) return true;
-        ++arguments;
-        Dwarf_Die t;
-        if (!type_of(argument, t)) return true;
-        const auto kind = static_cast<unsigned>(dwarf_tag(&t));
-        if (kind != DW_TAG_reference_type && kind != DW_TAG_rvalue_reference_type) return true;
-        for (int i = 0; i != 3 && type_of(t, t); ++i) takes_itself |= t.addr == type.addr;
-        return true;
-    });
-    return arguments == 1 && takes_itself;
-}
-
 }  // namespace
 
 bool is_pointer(unsigned tag) {
@@ -167,17 +146,6 @@ std::uint64_t member_types::alignment_of(Dwarf_Die type, int depth) {
     return is_32_bit_x86(type) ? std::min<std::uint64_t>(size, 4) : size;
 }
 
-bool member_types::is_plain(Dwarf_Die type) {
-    type = stripped(type);
-    Dwarf_Die element;
-    for (int i = 0; i != depth_max && dwarf_tag(&type) == DW_TAG_array_type; ++i) {
-        if (!type_of(type, element)) return false;
-        type = stripped(element);
-    }
-    if (!is_class(static_cast<unsigned>(dwarf_tag(&type)))) return true;
-    return !flag(type, DW_AT_declaration) && look_at_class(type, 0).is_plain;
-}
-
 bool member_types::has_virtual_bases(Dwarf_Die type) {
     type = stripped(type);
     return is_class(static_cast<unsigned>(dwarf_tag(&type))) &&
@@ -190,37 +158,21 @@ member_types::known_class member_types::look_at_class(const Dwarf_Die& type, int
     classes_[type.addr] = {};  // what a ring of damaged entries finds
     known_class k;
     Dwarf_Die entry = type;
-    const std::string_view name = name_of(entry);
     for_each_child(type, [&](Dwarf_Die& child, unsigned tag) {
         const bool is_base = tag == DW_TAG_inheritance;
-        if (tag == DW_TAG_subprogram) {
-            if (number(child, DW_AT_virtuality).value_or(0) != 0 ||
-                copies_by_code(child, type, name)) {
-                k.is_plain = false;
-            }
-            return true;
-        }
         if (tag != DW_TAG_member && !is_base) return true;
         if (flag(child, DW_AT_external) || flag(child, DW_AT_declaration)) return true;  // static
         Dwarf_Die t;
         if (!type_of(child, t)) return true;
-        if (is_base && number(child, DW_AT_virtuality).value_or(0) != 0) k.has_virtual_bases = true;
+        if (is_base) {
+            k.has_virtual_bases |= number(child, DW_AT_virtuality).value_or(0) != 0 ||
+                                   look_at_class(stripped(t), depth + 1).has_virtual_bases;
+        }
         const std::uint64_t own =
             number(child, DW_AT_alignment).value_or(alignment_of(t, depth + 1));
         k.alignment = k.alignment == 0 || own == 0 ? 0 : std::max(k.alignment, own);
-        Dwarf_Die inner = stripped(t);
-        for (int i = 0; i != depth_max && dwarf_tag(&inner) == DW_TAG_array_type; ++i) {
-            if (!type_of(inner, t)) break;
-            inner = stripped(t);
-        }
-        if (is_class(static_cast<unsigned>(dwarf_tag(&inner)))) {
-            const known_class c = look_at_class(inner, depth + 1);
-            k.is_plain = k.is_plain && c.is_plain;
-            k.has_virtual_bases = k.has_virtual_bases || (is_base && c.has_virtual_bases);
-        }
         return true;
     });
-    k.is_plain = k.is_plain && !k.has_virtual_bases;
     if (const auto n = number(entry, DW_AT_alignment)) k.alignment = *n;
     // A size that is no multiple shows that it is packed.
     const std::uint64_t size = number(entry, DW_AT_byte_size).value_or(0);

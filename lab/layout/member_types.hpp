@@ -1,5 +1,4 @@
-// lab/layout/member_types.hpp - what the type of a member is: its size, its alignment, whether it is
-// plain data.
+// lab/layout/member_types.hpp - what the type of a member is: its size, its alignment.
 //
 // Debug information states sizes, and alignments only where the program did. The others follow from
 // what a type is made of. References between entries may form rings in damaged files: every way ends
@@ -57,15 +56,11 @@ public:
     [[nodiscard]] std::optional<std::uint64_t> size_of(Dwarf_Die type) const;
     /// 0: not known.
     [[nodiscard]] std::uint64_t alignment_of(Dwarf_Die type);
-    /// A copy of its bytes is a copy, as far as its declaration shows: no destructor, copy
-    /// constructor, virtual function, in it and in what it is made of.
-    [[nodiscard]] bool is_plain(Dwarf_Die type);
     [[nodiscard]] bool has_virtual_bases(Dwarf_Die type);
 
 private:
     struct known_class {
         std::uint64_t alignment = 1;
-        bool is_plain = true;
         bool has_virtual_bases = false;
     };
     known_class look_at_class(const Dwarf_Die& type, int depth);

@@ -5,41 +5,37 @@
 //      unit c     struct particle;        --+
 //
 // Two definitions are one type when name, namespaces, size and line agree. (In unnamed namespaces of
-// two files that may be two types; the first one is kept.) Names are pointers into the debug
-// information; what a name lies in is found only where a type lies in it.
+// two files that may be two types; the first one is kept.)
 #pragma once
 
 #include <elfutils/libdw.h>
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
-#include <map>
 #include <string>
+#include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 namespace lab::layout {
 
-/// A namespace, class or function around a type.
-struct scope {
-    const scope* outer = nullptr;
-    const char* name = "";
-    bool is_function = false;
-    std::uint64_t hash = 0;
+/// "game::particle": equal names are one string.
+struct type_name {
+    const std::string* full = nullptr;
+    std::size_t own_begin = 0;
+    /// "particle".
+    [[nodiscard]] std::string_view own() const { return std::string_view{*full}.substr(own_begin); }
 };
 
 struct indexed_type {
     Dwarf_Die entry{};
-    const scope* where = nullptr;
-    const char* name = "";
+    type_name name;
     std::uint64_t size = 0;
     std::uint64_t line = 0;
     unsigned tag = 0;
     std::uint32_t next_same_name = 0;  ///< place in types() plus 1; 0: none
 };
-
-[[nodiscard]] std::string full_name(const scope* where, const char* name);
 
 class type_index {
 public:
@@ -56,36 +52,29 @@ private:
     struct level {
         Dwarf_Die entry{};
         unsigned tag = 0;
-        const scope* where = nullptr;  ///< once it was asked for
+        std::string prefix;  ///< what the names in it begin with, once it was asked for
         bool is_known = false;
     };
-    struct named_entry {
-        const void* address = nullptr;
-        const scope* where = nullptr;
-        const char* name = "";
-    };
 
-    const scope* scope_at(std::size_t depth);
-    const scope* make_scope(const scope* outer, const char* name, bool is_function);
+    /// For a type below levels_[0] to levels_[depth - 1].
+    const std::string& prefix_at(std::size_t depth);
+    type_name name_in(const std::string& prefix, const char* name);
     void see_type(Dwarf_Die entry, unsigned tag, std::size_t depth);
     void see_typedef(Dwarf_Die entry, std::size_t depth);
     void add(indexed_type type);
-    [[nodiscard]] const named_entry* find_declaration(const void* address) const;
+
+    using names_of_entries = std::unordered_map<const void*, type_name>;  // by their addresses
 
     std::vector<indexed_type> types_;
-    std::unordered_map<std::uint64_t, std::uint32_t> by_name_;  // hash of the full name: the first
-    std::deque<scope> scopes_;
-    std::vector<named_entry> declarations_;  // and definitions: those of a unit by rising address
-    struct part {
-        std::size_t begin, end;
-    };
-    std::map<const void*, part> units_;  // by first address: their part of declarations_
+    std::unordered_set<std::string> names_;
+    std::unordered_map<const std::string*, std::uint32_t> by_name_;  // the first type of a name
+    names_of_entries named_;  // declarations, and definitions
     std::size_t damaged_units_ = 0;
 
     // of the unit that is being added
     std::vector<level> levels_;
     std::vector<indexed_type> unnamed_;
-    std::vector<named_entry> typedefs_;  // what they name, and how
+    names_of_entries typedefs_;  // what they name
 };
 
 }  // namespace lab::layout

@@ -42,7 +42,6 @@ struct member {
     std::uint64_t bit_size = 0;    ///< 0: not a bit field
     std::uint64_t unit_size = 0;   ///< of a bit field: the size of its type
     bool size_is_known = true;     ///< false: the type is only declared in this program
-    bool is_plain = true;          ///< copying its bytes copies it, as far as one can see
     bool is_array = false;
     bool is_reference = false;
     std::vector<member> inside;  ///< of an unnamed struct or union; offsets in the outer object

@@ -219,8 +219,6 @@ choice judge(const need& n, const std::vector<place>& places) {
     return c;
 }
 
-std::string with_unit(double v, const std::string& unit) { return figure(v) + " " + unit; }
-
 /// "churn 256 b", and the experiment before it where the need's cases are from several.
 std::string place_name(const choice& c, const judged_case& j) {
     const bool one = std::all_of(c.cases.begin(), c.cases.end(),
@@ -268,17 +266,8 @@ std::string over_cases(const choice& c) {
 }  // namespace
 
 const char* name_of(advice a) {
-    switch (a) {
-        case advice::take:
-            return "take";
-        case advice::tie:
-            return "tie";
-        case advice::depends:
-            return "depends";
-        case advice::peer:
-            return "peer";
-    }
-    return "?";
+    constexpr const char* names[] = {"take", "tie", "depends", "peer"};
+    return names[static_cast<int>(a)];
 }
 
 bool covers(const covered& where, std::string_view experiment, std::string_view name) {

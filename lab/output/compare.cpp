@@ -1,5 +1,3 @@
-#include "lab/output/compare.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>

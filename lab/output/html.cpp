@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include "lab/output/output.hpp"
-#include "lab/output/summary.hpp"
 
 namespace lab {
 

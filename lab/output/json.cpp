@@ -8,7 +8,6 @@
 #include "lab/output/choosing.hpp"
 #include "lab/output/output.hpp"
 #include "lab/output/report_json.hpp"
-#include "lab/output/summary.hpp"
 
 namespace lab {
 
@@ -43,7 +42,7 @@ json facts(const machine_facts& m) {
             {"real_time", m.real_time}};
 }
 
-json row(const contender_result& r) {
+json row_json(const contender_result& r) {
     const bool any = r.figures.samples != 0;
     const auto f = [&](double v) { return any ? json(v) : json(nullptr); };
     json j = {{"name", r.name},
@@ -97,7 +96,7 @@ json row(const contender_result& r) {
 
 json case_json(const case_result& c) {
     json contenders = json::array();
-    for (const contender_result& r : c.contenders) contenders.push_back(row(r));
+    for (const contender_result& r : c.contenders) contenders.push_back(row_json(r));
     const contender_result* const mine = cairn_row(c);
     return {{"name", c.name},
             {"unit", c.options.unit},

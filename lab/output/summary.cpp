@@ -1,5 +1,3 @@
-#include "lab/output/summary.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,7 +10,51 @@ namespace lab {
 
 namespace {
 
-std::string with_unit(double v, const std::string& unit) { return figure(v) + " " + unit; }
+/// A case in which cairn's row has a verdict beside the best peer.
+struct encounter {
+    const experiment_result* where;
+    const case_result* c;
+    const contender_result* mine;
+    const contender_result* peer;
+    double ratio;  ///< cost of the peer / cost of cairn's row
+
+    [[nodiscard]] std::string figures() const {
+        const std::string& unit = c->options.unit;
+        return fmt::format("{} {}, {} {}", mine->name, with_unit(mine->figures.median, unit),
+                           peer->name, with_unit(peer->figures.median, unit));
+    }
+};
+
+class encounters {
+public:
+    void add(const experiment_result& e) {
+        for (const case_result& c : e.cases) {
+            const contender_result* const mine = cairn_row(c);
+            const contender_result* const peer = best_row(c, kind::peer);
+            if (mine == nullptr || peer == nullptr || mine->best_peer_verdict.empty()) continue;
+            all_.push_back(
+                {&e, &c, mine, peer, dearer(c, mine->figures.median, peer->figures.median)});
+        }
+    }
+    [[nodiscard]] std::size_t count() const { return all_.size(); }
+    [[nodiscard]] std::size_t count(verdict v) const {
+        return static_cast<std::size_t>(std::ranges::count_if(
+            all_, [&](const encounter& m) { return m.mine->best_peer_verdict == name_of(v); }));
+    }
+    /// Of those with this verdict the one whose ratio is the furthest from 1; null: there is none.
+    [[nodiscard]] const encounter* furthest(verdict v) const {
+        const encounter* found = nullptr;
+        const auto distance = [](const encounter& m) { return std::abs(std::log(m.ratio)); };
+        for (const encounter& m : all_) {
+            if (m.mine->best_peer_verdict != name_of(v)) continue;
+            if (found == nullptr || distance(m) > distance(*found)) found = &m;
+        }
+        return found;
+    }
+
+private:
+    std::vector<encounter> all_;
+};
 
 double median_noise(const run_result& run) {
     std::vector<double> noises;
@@ -21,62 +63,8 @@ double median_noise(const run_result& run) {
             if (c.noise > 0) noises.push_back(c.noise);
         }
     }
-    if (noises.empty()) return 0;
-    std::nth_element(noises.begin(),
-                     noises.begin() + static_cast<std::ptrdiff_t>(noises.size() / 2), noises.end());
-    return noises[noises.size() / 2];
-}
-
-}  // namespace
-
-tally count_verdicts(const run_result& run) {
-    tally t;
-    for (const experiment_result& e : run.experiments) {
-        for (const case_result& c : e.cases) {
-            const contender_result* mine = cairn_row(c);
-            if (mine == nullptr || mine->best_peer_verdict.empty()) continue;
-            ++(mine->best_peer_verdict == "faster"   ? t.better
-               : mine->best_peer_verdict == "slower" ? t.worse
-                                                     : t.level);
-        }
-    }
-    return t;
-}
-
-namespace {
-
-/// A case in which cairn's row is worse than the best peer by `distance`.
-struct lost_case {
-    const case_result* c = nullptr;
-    const experiment_result* where = nullptr;
-    double distance = 1;
-};
-
-lost_case worst_of(const run_result& run) {
-    lost_case worst;
-    for (const experiment_result& e : run.experiments) {
-        for (const case_result& c : e.cases) {
-            const contender_result* mine = cairn_row(c);
-            const contender_result* peer = best_row(c, kind::peer);
-            if (mine == nullptr || peer == nullptr || mine->best_peer_verdict != "slower") continue;
-            const double d = dearer(c, peer->figures.median, mine->figures.median);
-            if (worst.c == nullptr || d > worst.distance) worst = {&c, &e, d};
-        }
-    }
-    return worst;
-}
-
-/// Where not to take it.
-std::string sentence_of(const lost_case& worst) {
-    const case_result& c = *worst.c;
-    const contender_result* const mine = cairn_row(c);
-    const contender_result* const peer = best_row(c, kind::peer);
-    std::string s =
-        fmt::format("It is furthest behind in {} ({}): {} {}, {} {} ({} x).", worst.where->name,
-                    c.name, mine->name, with_unit(mine->figures.median, c.options.unit), peer->name,
-                    with_unit(peer->figures.median, c.options.unit), figure(worst.distance));
-    if (const std::string why = reason_of(c); !why.empty()) s += " Why: " + why;
-    return s;
+    std::ranges::sort(noises);
+    return noises.empty() ? 0 : noises[noises.size() / 2];
 }
 
 std::string sureness_of(const run_result& run) {
@@ -100,21 +88,26 @@ std::string sureness_of(const run_result& run) {
 
 std::vector<std::string> verdict_of(const run_result& run) {
     std::vector<std::string> s;
-    const tally t = count_verdicts(run);
-    if (t.all() == 0) {
+    encounters all;
+    for (const experiment_result& e : run.experiments) all.add(e);
+    if (all.count() == 0) {
         s.emplace_back("Nothing was measured in which cairn and a peer stand side by side.");
     } else {
-        s.push_back(
-            fmt::format("cairn's best is better than every peer in {} of {} cases, no different in "
-                        "{} and worse in {}.",
-                        t.better, t.all(), t.level, t.worse));
+        s.push_back(fmt::format(
+            "cairn's best is better than every peer in {} of {} cases, no different in {} and "
+            "worse in {}.",
+            all.count(verdict::faster), all.count(), all.count(verdict::no_difference),
+            all.count(verdict::slower)));
     }
     for (const choice& c : choosing(run)) {  // the two needs that most programs have come first
         if (s.size() < 3) s.push_back(sentence_of(c));
     }
-    if (const lost_case worst = worst_of(run); worst.c != nullptr) {
-        s.push_back(sentence_of(worst));
-    } else if (t.all() != 0) {
+    if (const encounter* const worst = all.furthest(verdict::slower)) {  // where not to take it
+        const std::string why = reason_of(*worst->c);
+        s.push_back(fmt::format("It is furthest behind in {} ({}): {} ({} x).{}{}",
+                                worst->where->name, worst->c->name, worst->figures(),
+                                figure(1 / worst->ratio), why.empty() ? "" : " Why: ", why));
+    } else if (all.count() != 0) {
         s.emplace_back("In no case is a peer better beyond the noise.");
     }
     s.push_back(sureness_of(run));
@@ -123,44 +116,21 @@ std::vector<std::string> verdict_of(const run_result& run) {
 
 std::string take_of(const experiment_result& e) {
     if (!e.take.empty()) return e.take;
-    unsigned better = 0;
-    unsigned level = 0;
-    unsigned worse = 0;
-    const case_result* best = nullptr;
-    const case_result* bad = nullptr;
-    double most = 1;
-    double least = 1;
-    for (const case_result& c : e.cases) {
-        const contender_result* mine = cairn_row(c);
-        const contender_result* peer = best_row(c, kind::peer);
-        if (mine == nullptr || peer == nullptr || mine->best_peer_verdict.empty()) continue;
-        const double d = dearer(c, mine->figures.median, peer->figures.median);
-        if (mine->best_peer_verdict == "faster") {
-            ++better;
-            if (best == nullptr || d > most) best = &c, most = d;
-        } else if (mine->best_peer_verdict == "slower") {
-            ++worse;
-            if (bad == nullptr || d < least) bad = &c, least = d;
-        } else {
-            ++level;
-        }
-    }
-    const unsigned all = better + level + worse;
-    if (all == 0) return {};
-    const auto pair = [](const case_result& c) {
-        const contender_result* mine = cairn_row(c);
-        const contender_result* peer = best_row(c, kind::peer);
-        return fmt::format("{}: {} {}, {} {}", c.name, mine->name,
-                           with_unit(mine->figures.median, c.options.unit), peer->name,
-                           with_unit(peer->figures.median, c.options.unit));
-    };
+    encounters all;
+    all.add(e);
+    if (all.count() == 0) return {};
     std::string s = fmt::format(
         "Of {} case{}, cairn is better than every peer in {}, no different in {}, worse in {}.",
-        all, all == 1 ? "" : "s", better, level, worse);
-    if (best != nullptr)
-        s += fmt::format(" Furthest ahead in {} ({} x).", pair(*best), figure(most));
-    if (bad != nullptr)
-        s += fmt::format(" Furthest behind in {} ({} x).", pair(*bad), figure(1 / least));
+        all.count(), all.count() == 1 ? "" : "s", all.count(verdict::faster),
+        all.count(verdict::no_difference), all.count(verdict::slower));
+    if (const encounter* const m = all.furthest(verdict::faster)) {
+        s += fmt::format(" Furthest ahead in {}: {} ({} x).", m->c->name, m->figures(),
+                         figure(m->ratio));
+    }
+    if (const encounter* const m = all.furthest(verdict::slower)) {
+        s += fmt::format(" Furthest behind in {}: {} ({} x).", m->c->name, m->figures(),
+                         figure(1 / m->ratio));
+    }
     return s;
 }
 
@@ -169,10 +139,6 @@ namespace {
 std::string mean_and_worst(const choice& c) {
     return figure(c.mean) + " x" + (c.cases.size() == 1 ? "" : ", " + figure(c.worst) + " x");
 }
-
-}  // namespace
-
-namespace {
 
 std::string cell(std::string text) {
     for (std::size_t at = 0; (at = text.find('|', at)) != std::string::npos; at += 2) {

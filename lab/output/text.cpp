@@ -9,40 +9,17 @@
 #include "lab/harness/registry.hpp"
 #include "lab/output/output.hpp"
 #include "lab/output/report_json.hpp"
-#include "lab/output/summary.hpp"
 
 namespace lab {
 
 const char* name_of(kind k) {
-    switch (k) {
-        case kind::cairn:
-            return "cairn";
-        case kind::peer:
-            return "peer";
-        case kind::limit:
-            return "limit";
-        case kind::baseline:
-            return "baseline";
-    }
-    return "?";
+    constexpr const char* names[] = {"cairn", "peer", "limit", "baseline"};
+    return names[static_cast<int>(k)];
 }
 
 const char* name_of(row_status s) {
-    switch (s) {
-        case row_status::ok:
-            return "ok";
-        case row_status::suspect:
-            return "suspect";
-        case row_status::wrong:
-            return "wrong";
-        case row_status::failed:
-            return "failed";
-        case row_status::absent:
-            return "absent";
-        case row_status::interrupted:
-            return "interrupted";
-    }
-    return "?";
+    constexpr const char* names[] = {"ok", "suspect", "wrong", "failed", "absent", "interrupted"};
+    return names[static_cast<int>(s)];
 }
 
 std::string figure(double v) {
@@ -57,6 +34,8 @@ std::string figure(double v) {
     }
     return digits;
 }
+
+std::string with_unit(double v, const std::string& unit) { return figure(v) + " " + unit; }
 
 std::string published(const case_result& c, const contender_result& r) {
     if (r.published.empty()) return {};
@@ -131,7 +110,9 @@ std::string heading(const run_result& run) {
 
 namespace {
 
-bool counts(const json& row) { return row.at("status") == "ok" && row.at("median").is_number(); }
+bool is_measured(const json& row) {
+    return row.at("status") == "ok" && row.at("median").is_number();
+}
 
 std::string number(const json& row, const char* key) {
     return row.at(key).is_number() ? figure(row.at(key).get<double>()) : "";
@@ -156,12 +137,12 @@ struct ranked_case {
         for (const json& row : one.at("contenders")) {
             rows.push_back(&row);
             width = std::max(width, row.at("name").get_ref<const std::string&>().size());
-            if (counts(row)) largest = std::max(largest, row.at("median").get<double>());
+            if (is_measured(row)) largest = std::max(largest, row.at("median").get<double>());
         }
         const bool lower = one.at("better") == "lower";
         std::ranges::stable_sort(rows, [lower](const json* a, const json* b) {
-            if (counts(*a) != counts(*b)) return counts(*a);
-            if (!counts(*a)) return false;
+            if (is_measured(*a) != is_measured(*b)) return is_measured(*a);
+            if (!is_measured(*a)) return false;
             const double x = a->at("median"), y = b->at("median");
             return lower ? x < y : x > y;
         });
@@ -190,7 +171,7 @@ std::string head_of(const ranked_case& c) {
 std::string row_of(const ranked_case& c, const json& r, unsigned columns) {
     const std::string name = padded(r.at("name"), c.width);
     const std::string kind = r.at("kind");
-    if (!counts(r)) {
+    if (!is_measured(r)) {
         return fmt::format("  {}  {:8} {}: {}\n", name, kind, r.at("status").get<std::string>(),
                            r.at("note").get<std::string>());
     }
@@ -228,7 +209,7 @@ std::string spread_of(const ranked_case& c) {
         fmt::format("\n  {}  {:>9} {:>9} {:>9} {:>9} {:>9} {:>8}\n", padded("the same", c.width),
                     "mean", "stddev", "median", "min", "max", "samples");
     for (const json* r : c.rows) {
-        if (!counts(*r)) continue;
+        if (!is_measured(*r)) continue;
         s += fmt::format("  {}  {:>9} {:>9} {:>9} {:>9} {:>9} {:>8}\n",
                          padded(r->at("name"), c.width), number(*r, "mean"), number(*r, "stddev"),
                          number(*r, "median"), number(*r, "min"), number(*r, "max"),
@@ -241,7 +222,7 @@ std::string spread_of(const ranked_case& c) {
 std::string remarks_of(const json& c) {
     std::set<std::string> remarks;
     for (const json& r : c.at("contenders")) {
-        if (!counts(r)) continue;
+        if (!is_measured(r)) continue;
         const std::string name = r.at("name");
         if (const std::string note = r.at("published_note"); !note.empty()) {
             remarks.insert("published: " + note);

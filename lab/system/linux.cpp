@@ -13,8 +13,8 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
-#include <stdexcept>
 #include <thread>
 
 #include "lab/system/system.hpp"
@@ -191,13 +191,7 @@ bool errors_go_to_a_terminal() { return ::isatty(STDERR_FILENO) == 1; }
 
 // ---- this program -------------------------------------------------------------------------------
 
-std::string own_program() {
-    char self[4096] = {};
-    if (::readlink("/proc/self/exe", self, sizeof self - 1) < 0) {
-        throw std::runtime_error{"no /proc"};
-    }
-    return self;
-}
+std::string own_program() { return std::filesystem::read_symlink("/proc/self/exe").string(); }
 
 void* find_function(const char* name) noexcept { return ::dlsym(RTLD_DEFAULT, name); }
 

@@ -2,10 +2,12 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <sstream>
@@ -75,15 +77,7 @@ std::string child_process::start(const child_order& order) {
 }
 
 bool child_process::send(const void* data, std::size_t size) noexcept {
-    const char* p = static_cast<const char*>(data);
-    while (size != 0) {
-        const ssize_t n = ::write(static_cast<int>(commands_), p, size);
-        if (n < 0 && errno == EINTR) continue;
-        if (n <= 0) return false;
-        p += n;
-        size -= static_cast<std::size_t>(n);
-    }
-    return true;
+    return write_all(static_cast<int>(commands_), data, size);
 }
 
 child_process::answer child_process::wait(int milliseconds) noexcept {
@@ -93,15 +87,7 @@ child_process::answer child_process::wait(int milliseconds) noexcept {
 }
 
 bool child_process::receive(void* data, std::size_t size) noexcept {
-    char* p = static_cast<char*>(data);
-    while (size != 0) {
-        const ssize_t n = ::read(static_cast<int>(replies_), p, size);
-        if (n < 0 && errno == EINTR) continue;
-        if (n <= 0) return false;
-        p += n;
-        size -= static_cast<std::size_t>(n);
-    }
-    return true;
+    return read_all(static_cast<int>(replies_), data, size);
 }
 
 std::string child_process::fate() {
@@ -145,6 +131,29 @@ bool in_copy(const std::function<void()>& work) {
     }
     int status = 0;
     return child > 0 && ::waitpid(child, &status, 0) == child && status == 0;
+}
+
+copy_end in_copy(const std::function<int()>& work, unsigned seconds) {
+    std::fflush(nullptr);
+    const pid_t child = fork_child();
+    if (child < 0) return {work(), {}};  // no process to be had: then without the net
+    if (child == 0) {
+        const rlimit time{seconds, seconds + 5};
+        const rlimit no_core{0, 0};
+        (void)::setrlimit(RLIMIT_CPU, &time);
+        (void)::setrlimit(RLIMIT_CORE, &no_core);
+        const int code = work();
+        std::fflush(nullptr);
+        ::_exit(code);
+    }
+    int status = 0;
+    while (::waitpid(child, &status, 0) < 0) {
+        if (errno != EINTR) return {2, std::strerror(errno)};
+    }
+    if (WIFEXITED(status)) return {WEXITSTATUS(status), {}};
+    const int signal = WTERMSIG(status);
+    if (signal != SIGXCPU) return {2, std::string{"reading it ended with "} + ::strsignal(signal)};
+    return {2, "it took " + std::to_string(seconds) + " seconds and no end was in sight"};
 }
 
 shared_memory::shared_memory(std::size_t size)

@@ -86,10 +86,21 @@ struct pipe_ends {
     int replies;
 };
 [[nodiscard]] pipe_ends ends_of_this_child();
+/// All of it, in as many calls as that takes. Returns: false when the other end is closed.
+bool write_all(int file, const void* data, std::size_t size) noexcept;
+[[nodiscard]] bool read_all(int file, void* data, std::size_t size) noexcept;
 
 /// Calls work() in a copy of this process, which ends with it, and waits for it; where there are no
 /// copies, here. Returns: false when it did not come to its end.
 [[nodiscard]] bool in_copy(const std::function<void()>& work);
+
+/// How work in a copy ended.
+struct copy_end {
+    int exit_code = 0;  ///< what work() returned
+    std::string fate;   ///< what ended the copy before that, in a few words; "": nothing
+};
+/// The same with standard output and error of this process, and `seconds` of processor time.
+[[nodiscard]] copy_end in_copy(const std::function<int()>& work, unsigned seconds);
 
 /// Zeroed memory that copies share with this process. Throws: std::bad_alloc.
 class shared_memory {

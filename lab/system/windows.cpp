@@ -61,9 +61,9 @@ std::string registry_text(const char* key, const char* name) {
 }
 
 template <class Function>
-Function function_of_ntdll(const char* name) {
+Function function_of(const char* library, const char* name) {
     return reinterpret_cast<Function>(
-        reinterpret_cast<void (*)()>(::GetProcAddress(::GetModuleHandleA("ntdll.dll"), name)));
+        reinterpret_cast<void (*)()>(::GetProcAddress(::GetModuleHandleA(library), name)));
 }
 
 /// "Windows 10.0.19045"; wine says so too, and which one it is.
@@ -71,12 +71,12 @@ void name_system(machine_facts& m) {
     OSVERSIONINFOW version{};
     version.dwOSVersionInfoSize = sizeof version;
     using version_function = LONG(WINAPI*)(OSVERSIONINFOW*);
-    if (const auto ask = function_of_ntdll<version_function>("RtlGetVersion")) ask(&version);
+    if (const auto ask = function_of<version_function>("ntdll.dll", "RtlGetVersion")) ask(&version);
     m.kernel = "Windows " + std::to_string(version.dwMajorVersion) + "." +
                std::to_string(version.dwMinorVersion) + "." + std::to_string(version.dwBuildNumber);
     m.system = m.kernel;
     using wine_function = const char*(CDECL*)();
-    if (const auto ask = function_of_ntdll<wine_function>("wine_get_version")) {
+    if (const auto ask = function_of<wine_function>("ntdll.dll", "wine_get_version")) {
         m.system = std::string{"wine "} + ask();
     }
 }
@@ -158,28 +158,24 @@ void return_freed_memory() noexcept {}
 namespace {
 
 // From kernelbase (Windows 8), by hand: no library more to link.
-template <class Function>
-Function function_of_kernel(const char* name) {
-    return reinterpret_cast<Function>(
-        reinterpret_cast<void (*)()>(::GetProcAddress(::GetModuleHandleA("kernelbase.dll"), name)));
-}
+constexpr const char* kernel = "kernelbase.dll";
 using waking = void(WINAPI*)(void*);
 
 }  // namespace
 
 void sleep_while(std::atomic<std::uint32_t>& word, std::uint32_t old) noexcept {
     using waiting = BOOL(WINAPI*)(volatile void*, void*, SIZE_T, DWORD);
-    static const auto wait = function_of_kernel<waiting>("WaitOnAddress");
+    static const auto wait = function_of<waiting>(kernel, "WaitOnAddress");
     (void)wait(&word, &old, sizeof old, INFINITE);
 }
 
 void wake_one(std::atomic<std::uint32_t>& word) noexcept {
-    static const auto wake = function_of_kernel<waking>("WakeByAddressSingle");
+    static const auto wake = function_of<waking>(kernel, "WakeByAddressSingle");
     wake(&word);
 }
 
 void wake_all(std::atomic<std::uint32_t>& word) noexcept {
-    static const auto wake = function_of_kernel<waking>("WakeByAddressAll");
+    static const auto wake = function_of<waking>(kernel, "WakeByAddressAll");
     wake(&word);
 }
 

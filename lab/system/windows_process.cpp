@@ -9,7 +9,6 @@
 #include <cstring>
 #include <stdexcept>
 
-#include "lab/harness/preload.hpp"
 #include "lab/system/process.hpp"
 #include "lab/system/system.hpp"
 
@@ -285,6 +284,8 @@ bool in_copy(const std::function<void()>& work) {
     return true;
 }
 
+copy_end in_copy(const std::function<int()>& work, unsigned) { return {work(), {}}; }
+
 shared_memory::shared_memory(std::size_t size) : begin_{take_pages(size)}, size_{size} {
     if (begin_ == nullptr) throw std::bad_alloc{};
 }
@@ -297,11 +298,5 @@ std::string output_of(const std::vector<std::string>& words) {
 }
 
 bool is_on_path(const std::string&) { return false; }
-
-std::string try_preload(const std::string& path, const std::string&) {
-    return path + " cannot be preloaded on this system";
-}
-
-int preloaded_main(int, char**) { return 127; }
 
 }  // namespace lab

@@ -182,6 +182,8 @@ code, out, err = run("lab", "slow", "--quiet", "--time-limit", "0.2", program=mi
 check(code == 1, "a run of which not one row could be measured ends with 1", err)
 vanishing = pathlib.Path(small_malloc).parent / "vanishing.so"
 shutil.copy(small_malloc, vanishing)
+for trace in folder.glob("*.here"):  # of an earlier run
+    trace.unlink()
 code, out, err = run("lab", "bad", "good", "refused", "--json", "d.json", "--html", "d.html", "--time-limit", "1", "--speed", "0.3",
                      program=misbehaviour)
 check(code == 2 and one_sentence(err) and "this input cannot be used" in err, "refused input is one sentence", err)
@@ -235,6 +237,7 @@ cases = {c["name"]: c for c in written["good"]["cases"]}
 value = {r["name"]: r for r in cases["value"]["contenders"]}
 check(value["exact"]["median"] == 4096 and value["exact"]["samples"] == 1, "values arrive exactly, once")
 check(value["exact"]["series"][0]["points"] == [[1, 2], [3, 4.5]], "curves arrive")
+check([r["median"] for r in cases["at once"]["contenders"]] == [1, 1], "exact rows are sampled at once", cases["at once"])
 check(cases["column"]["contenders"][0]["median"] == 17, "further columns are cases of their own")
 check(all(c["least_ratio"] == 0.07 for e in written.values() for c in e["cases"]), "every case of a quick run has its threshold, further columns too")
 check(all(c["noise"] > 0 for e in written.values() for c in e["cases"]), "every case has a noise floor, those of one sample too")

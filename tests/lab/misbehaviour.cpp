@@ -110,6 +110,24 @@ const lab::registration good{
         v.peer("twice", [] { return [](lab::sample& s) { s.value(8192); }; });
         e.also(v, "column", {.unit = "things"});
 
+        // Each waits until the other runs.
+        lab::comparison& pair = e.compare(
+            "at once",
+            {.unit = "things", .measure = lab::measure::value, .one_sample = true, .exact = true});
+        const auto waits = [](const std::string& own, const std::string& other) {
+            return [=] {
+                return [=](lab::sample& s) {
+                    std::ofstream{own};
+                    for (int i = 0; i != 400 && !std::ifstream{other}; ++i) {
+                        std::this_thread::sleep_for(std::chrono::milliseconds{20});
+                    }
+                    s.value(std::ifstream{other} ? 1 : 2);
+                };
+            };
+        };
+        pair.peer("left", waits("left.here", "right.here"));
+        pair.peer("right", waits("right.here", "left.here"));
+
         lab::comparison& rate = e.compare("rate", {.unit = "ops/s",
                                                    .better = lab::better::higher,
                                                    .measure = lab::measure::ops_per_second});

@@ -11,7 +11,6 @@
 #include "lab/harness/registry.hpp"
 #include "lab/output/choosing.hpp"
 #include "lab/output/output.hpp"
-#include "lab/output/summary.hpp"
 
 namespace choosing_tests {
 
