@@ -156,6 +156,11 @@ public:
     [[nodiscard]] std::size_t capacity() const noexcept { return region_.capacity(); }  // bytes
     [[nodiscard]] std::size_t free_size() const noexcept { return region_.free_size(); }
 
+    /// Scopes that are open (arena_scope.hpp). Unchecked builds do not count them: 0.
+    [[nodiscard]] std::size_t open_scope_count() const noexcept {
+        return marks_.open_scope_count();
+    }
+
     /// The name that reports of checked builds and the memory checkers give it; the string is not
     /// copied. nullptr: none.
     void set_name(const char* name) noexcept;

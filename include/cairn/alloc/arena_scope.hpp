@@ -71,6 +71,10 @@ public:
     [[nodiscard]] bool is_last(const void* p, std::size_t size) const noexcept {
         return arena_.is_last(p, size);
     }
+    /// Scopes of the arena that are open, this one included. Unchecked builds do not count: 0.
+    [[nodiscard]] std::size_t open_scope_count() const noexcept {
+        return arena_.open_scope_count();
+    }
 
     /// A new T, destroyed when the scope ends.
     /// Returns: nullptr when it does not fit; nothing is constructed then.

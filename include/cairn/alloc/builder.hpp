@@ -19,6 +19,8 @@
 // Cost:    push_back: one compare, one store. The first room is inlined where the arena's type is
 //          named: a list of up to eight elements makes no call; one of none is a compare. Growth:
 //          O(1) at the tip, otherwise O(size) moves.
+// Misuse:  checked builds name a builder that took its room in a scope (arena_scope) of its arena
+//          and grows, is finished or ends behind that scope, which took the elements along.
 // Failure: push_back returns false when the arena is exhausted; the elements so far are intact.
 // Requires of T: move construction, because elements may move when the tip is taken. A move that
 // throws there ends the program.
@@ -117,6 +119,7 @@ public:
     /// the unused room back when the builder is still the last thing in the arena.
     /// The builder is empty afterwards and can collect again.
     [[nodiscard]] slice<T> finish() noexcept {
+        expect_room();
         const slice<T> elements{begin_, end_};
         if (limit_ != end_) {
             if (begin_ == end_) {
@@ -156,7 +159,23 @@ private:
         if (begin_ != nullptr) { arena_.deallocate(begin_, room_size(), alignment::of<T>()); }
     }
 
+    /// A scope of the arena that ends takes back a room that was taken in it.
+    void expect_room() const noexcept {
+        if constexpr (asserts_enabled && detail::counts_scopes<Arena>) {
+            CAIRN_ASSERT(begin_ == nullptr || room_scopes_ <= arena_.open_scope_count(),
+                         "a builder ends or is finished in the scope of its arena in which it took "
+                         "its room: the elements ended with that scope",
+                         {.kind = misuse_kind::outlived, .object = this, .type = "builder"});
+        }
+    }
+    void note_room() noexcept {
+        if constexpr (asserts_enabled && detail::counts_scopes<Arena>) {
+            room_scopes_ = arena_.open_scope_count();
+        }
+    }
+
     void clear_and_release() noexcept {
+        expect_room();
         if constexpr (!std::is_trivially_destructible_v<T>) {
             while (end_ != begin_) { (--end_)->~T(); }
         }
@@ -178,9 +197,11 @@ private:
             if (first != nullptr) [[likely]] {
                 begin_ = end_ = static_cast<T*>(first);
                 limit_ = begin_ + fit;
+                note_room();
                 return true;
             }
         }
+        expect_room();
         const room now = grown(arena_, begin_, end_, limit_, capacity_first_);
         const std::size_t count = size();
         if (now.begin + count == now.limit) { return false; }
@@ -188,6 +209,7 @@ private:
         begin_ = now.begin;
         end_ = now.begin + count;
         limit_ = now.limit;
+        note_room();
         return true;
     }
 
@@ -247,6 +269,9 @@ private:
     reference arena_;
     std::size_t capacity_first_;  // elements to take room for at first
     std::size_t moved_count_ = 0;
+    struct not_counted {};
+    [[CAIRN_NO_UNIQUE_ADDRESS]] std::conditional_t<asserts_enabled, std::size_t, not_counted>
+        room_scopes_{};  // that were open when the room was taken
 };
 
 }}  // namespace cairn::CAIRN_FLAVOUR

@@ -115,6 +115,10 @@ public:
     }
 
     void reset_high_water() noexcept { peak_ = 0; }
+    /// Scopes that are open (arena_scope.hpp). Unchecked builds do not count them: 0.
+    [[nodiscard]] std::size_t open_scope_count() const noexcept {
+        return marks_.open_scope_count();
+    }
 
     void validate() const noexcept {
         low_->validate();

@@ -129,6 +129,10 @@ public:
         return active().high_water_size();
     }
     void reset_high_water() noexcept { active().reset_high_water(); }
+    /// Scopes that are open in this frame's arena. Unchecked builds do not count them: 0.
+    [[nodiscard]] std::size_t open_scope_count() const noexcept {
+        return active().open_scope_count();
+    }
 
     /// Checks each of its arenas; a broken invariant stops a checked build.
     void validate() const noexcept {

@@ -181,6 +181,11 @@ public:
         return reinterpret_cast<const void*>(region_.begin());
     }
 
+    /// Scopes that are open (arena_scope.hpp). Unchecked builds do not count them: 0.
+    [[nodiscard]] std::size_t open_scope_count() const noexcept {
+        return marks_.open_scope_count();
+    }
+
     /// The name that reports of checked builds and the memory checkers give it; the string is not
     /// copied. nullptr: none.
     void set_name(const char* name) noexcept;

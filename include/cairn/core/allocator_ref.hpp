@@ -46,6 +46,7 @@ struct allocator_ops {
     bool (*owns)(const void* self, const void* p) noexcept;
     bool (*try_charge)(void* self, std::size_t size) noexcept;
     void (*refund)(void* self, std::size_t size) noexcept;
+    std::size_t (*open_scope_count)(const void* self) noexcept;
 };
 
 /// Counts bytes that do not come from it, such as the pages of a collected_heap.
@@ -53,6 +54,12 @@ template <class A>
 concept counts_for_others = requires(std::remove_reference_t<A>& a, std::size_t size) {
     { a.try_charge(size) } noexcept -> std::same_as<bool>;
     { a.refund(size) } noexcept;
+};
+
+/// An arena, whose scopes take back what was allocated in them.
+template <class A>
+concept counts_scopes = requires(const std::remove_reference_t<A>& a) {
+    { a.open_scope_count() } noexcept -> std::same_as<std::size_t>;
 };
 
 /// Tells in its reports who freed.
@@ -110,6 +117,11 @@ consteval allocator_ops make_allocator_ops() {
         };
         ops.refund = [](void* self, std::size_t size) noexcept {
             static_cast<A*>(self)->refund(size);
+        };
+    }
+    if constexpr (counts_scopes<A>) {
+        ops.open_scope_count = [](const void* self) noexcept {
+            return static_cast<const A*>(self)->open_scope_count();
         };
     }
     if constexpr (has_owns<A>) {
@@ -176,6 +188,11 @@ public:
     /// They have gone back to the system.
     void refund(std::size_t size) const noexcept {
         if (ops_->refund != nullptr) { ops_->refund(self_, size); }
+    }
+
+    /// Scopes that are open in the arena behind it; 0 where it is none, and in unchecked builds.
+    [[nodiscard]] std::size_t open_scope_count() const noexcept {
+        return ops_->open_scope_count != nullptr ? ops_->open_scope_count(self_) : 0;
     }
 
     /// True when the allocator can tell whether an address is its own.

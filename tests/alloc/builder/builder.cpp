@@ -189,3 +189,50 @@ TEST(builder, moves_one_of_its_own_elements_while_it_grows) {
     EXPECT_EQ(list[0], nullptr);
     EXPECT_EQ(*list[2], 1);
 }
+
+/// The room of a builder that is declared outside of a scope and filled in it ends with the scope.
+template <class Arena, class Make>
+void expect_scope_named(Make make) {
+    const auto in_a_scope = [&](auto behind) {
+        auto a = make();
+        builder<int, Arena> list{a};
+        {
+            arena_scope scope{a};
+            for (int i = 0; i < 20; ++i) { (void)list.push_back(i); }
+            if (scope.arena().used_size() == 0) { std::abort(); }
+        }
+        behind(list, a);
+    };
+    constexpr const char* sentence = "the elements ended with that scope";
+    EXPECT_DEATH(in_a_scope([](auto& list, auto&) { (void)list.finish(); }), sentence);
+    EXPECT_DEATH(in_a_scope([](auto&, auto&) {}), sentence) << "not finished";
+    EXPECT_DEATH(in_a_scope([](auto& list, auto& a) {
+                     if (a.allocate(4_KiB) == nullptr) { return; }
+                     while (list.size() < 100) { (void)list.push_back(1); }
+                 }),
+                 sentence);
+}
+TEST(builder, names_the_end_of_the_scope_in_which_it_took_its_room) {
+    EXPECT_EQ(sizeof(builder<int, arena>), (asserts_enabled ? 7 : 6) * sizeof(void*));
+    if constexpr (asserts_enabled) {
+        expect_scope_named<arena>([] { return arena{64_KiB}; });
+        expect_scope_named<growing_arena>([] { return growing_arena{}; });
+        expect_scope_named<allocator_ref>([] { return growing_arena{}; });
+    }
+}
+TEST(builder, is_used_inside_and_outside_of_scopes) {
+    growing_arena a;
+    builder<int> again{a};
+    builder<int> outside{a};
+    ASSERT_TRUE(outside.push_back(0));
+    for (int round = 0; round < 3; ++round) {
+        arena_scope scope{a};
+        for (int i = 0; i < 50; ++i) { ASSERT_TRUE(again.push_back(i)); }
+        EXPECT_EQ(again.finish()[49], 49) << "finished in the scope in which it was filled";
+        ASSERT_TRUE(outside.push_back(round));
+        builder<int> list{scope};
+        ASSERT_TRUE(list.push_back(1));
+    }
+    for (int i = 0; i < 50; ++i) { ASSERT_TRUE(outside.push_back(i)); }
+    EXPECT_EQ(outside.finish().size(), 54u);
+}

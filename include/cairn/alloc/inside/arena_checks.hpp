@@ -92,6 +92,7 @@ public:
     /// `position`: where it began.
     void check_scope(scope_stamp scope, std::uintptr_t position, const watched_call& call) noexcept;
     void close_scope(scope_stamp scope) noexcept { depth_ = scope.depth - 1; }
+    [[nodiscard]] std::size_t open_scope_count() const noexcept { return depth_; }
 
 private:
     static constexpr std::size_t capacity = 32;
@@ -135,6 +136,7 @@ public:
     [[nodiscard]] bool is_unmarked(scope_stamp) const noexcept { return true; }
     void check_scope(scope_stamp, std::uintptr_t, const watched_call&) noexcept {}
     void close_scope(scope_stamp) noexcept {}
+    [[nodiscard]] std::size_t open_scope_count() const noexcept { return 0; }
 };
 
 #endif
