@@ -211,7 +211,7 @@ public:
     template <class... Args>
     [[CAIRN_FORCE_INLINE]] void emplace_in_room(Args&&... args) {
         CAIRN_ASSERT(m_.size < m_.capacity, "there is room");
-        constexpr bool runs_code = !std::is_trivially_copyable_v<Row>;
+        constexpr bool runs_code = !cells::template copies_bytes<Args...>();
         [[maybe_unused]] const detail::callback_mark::building scope{m_.mark, this, type_name,
                                                                      runs_code};
         if (detail::poison_is_seen()) { m_.watch(desc(), m_.size + 1); }

@@ -27,6 +27,10 @@ struct row_of {
     friend bool operator==(const row_of& a, const row_of& b) { return a.object == b.object; }
 };
 using row = row_of<probe>;
+/// Row{6, 6}, which makes a row of aos, converts 6.
+struct made_from_int : probe {
+    made_from_int(int v) : probe{v} {}
+};
 /// Nothing of it is a function that a container could call: predicates, orders and visitors are.
 struct number {
     int value;
@@ -108,6 +112,9 @@ inline constexpr bool has_handles = requires { typename C::handle_type; };
 template <class C>
 inline constexpr bool is_table_like =
     requires { requires sizeof(C::value_type::number) == sizeof(int); };
+template <class C>
+inline constexpr bool finds_pointers =
+    requires(C& c, typename C::handle_type h) { requires std::is_pointer_v<decltype(c.find(h))>; };
 template <class C>
 inline constexpr bool is_polymorphic = requires(C& c) { c.template emplace<thing>(1); };
 template <class C>
@@ -428,10 +435,11 @@ bool works_in_rows(cell at, act what) {
     if (what == act::erase_next && are_stale) { return true; }
     // Rows move in blocks.
     if (what == act::find) {
-        // So few rows of a table keep their room: what is retired moves in shrink_to_fit().
+        // So few rows in columns keep their room: what is retired moves in shrink_to_fit().
         const bool moves_many =
             at.why == cause::erase_if || at.why == cause::reserve || at.why == cause::grow ||
-            at.why == cause::sort || (at.why == cause::shrink && !is_table_like<C>) ||
+            at.why == cause::sort ||
+            (at.why == cause::shrink && (!is_table_like<C> || finds_pointers<C>)) ||
             (at.why == cause::swap_erase_if && is_table_like<C> && !has_handles<C>);
         return !moves_many || (at.function != call::move && at.function != call::destructor);
     }
@@ -578,6 +586,63 @@ TEST(callbacks, rows_are_read_again_after_a_predicate_has_thrown) {
 }
 #endif
 
+/// Arguments of an insertion that come back while they are converted, and a field that does.
+struct converted {
+    operator int() const {
+        script::called(call::constructor);
+        return 6;
+    }
+};
+struct converted_row {
+    operator row_of<number>() const { return {{converted{}}, 6}; }
+};
+struct counted {
+    counted(int n) : value{n} { script::called(call::constructor); }
+    int value;
+};
+struct pair_of_numbers {
+    int value;
+    int number;
+};
+template <class C, class Add>
+void expect_conversion(const char* name, bool works, Add add) {
+    expect(name, "emplace that converts", "inserts", works, [&] {
+        C c;
+        check(c.reserve(8), "memory");
+        const auto back = [&] { add(c, 7); };
+        const script told{call::constructor, back};
+        add(c, converted{});
+        check(told.has_run(), "the function was called");
+        check(c.size() == 2, "both are there");
+    });
+}
+TEST(callbacks, of_an_argument_that_is_converted) {
+    const auto as_field = [](auto& c, auto v) { check(c.emplace_back(v, 1), "memory"); };
+    const auto as_number = [](auto& c, auto v) {
+        check(static_cast<bool>(c.emplace(v)), "memory");
+    };
+    const auto as_handle = [](auto& c, auto v) {
+        check(static_cast<bool>(c.emplace(v, 1)), "memory");
+    };
+    const auto as_row = [](auto& c, auto v) {
+        if constexpr (std::is_same_v<decltype(v), int>) {
+            check(c.push_back({{v}, 1}), "memory");
+        } else {
+            check(c.emplace_back(converted_row{}), "memory");
+        }
+    };
+    const auto as_counted = [](auto& c, auto) { check(c.emplace_back(6, 1), "memory"); };
+    expect_conversion<table<pair_of_numbers>>("table", false, as_field);
+    expect_conversion<table<pair_of_numbers, aos>>("table of aos", false, as_field);
+    expect_conversion<table<row_of<number>>>("table, a row", false, as_row);
+    expect_conversion<table<row_of<number>, aos>>("table of aos, a row", false, as_row);
+    expect_conversion<slot_table<pair_of_numbers>>("slot_table", false, as_handle);
+    expect_conversion<packed_array<number>>("packed_array", false, as_number);
+    expect_conversion<slot_map<number>>("slot_map", false, as_number);
+    expect_conversion<stable_slot_map<number>>("stable_slot_map", true, as_number);
+    expect_conversion<table<row_of<counted>>>("table, a field", false, as_counted);
+}
+
 TEST(callbacks, of_a_packed_array) { expect_table_of<packed_array<probe>>("packed_array"); }
 TEST(callbacks, of_a_table) { expect_table_of<table<row>>("table"); }
 TEST(callbacks, of_a_packed_array_of_numbers) {
@@ -588,6 +653,9 @@ TEST(callbacks, of_a_table_of_numbers) {
 }
 TEST(callbacks, of_a_slot_map) { expect_table_of<slot_map<probe>>("slot_map"); }
 TEST(callbacks, of_a_slot_table) { expect_table_of<slot_table<row>>("slot_table"); }
+TEST(callbacks, of_a_slot_table_of_whole_rows) {
+    expect_table_of<slot_table<row_of<made_from_int>, aos>>("slot_table of aos");
+}
 TEST(callbacks, of_a_stable_slot_map) {
     expect_table_of<stable_slot_map<probe>>("stable_slot_map");
 }

@@ -517,6 +517,25 @@ struct table_cells {
     }
     CAIRN_WARNING_ON
 
+    /// True when construct(i, args...) calls no function of the user: no constructor of a field,
+    /// and no conversion of an argument.
+    template <class... Args>
+    static consteval bool copies_bytes() {
+        if constexpr (!std::is_trivially_copyable_v<Row>) {
+            return false;
+        } else if constexpr ((std::is_same_v<std::remove_cvref_t<Args>, Row> && ...)) {
+            return sizeof...(Args) == 1;
+        } else if constexpr (sizeof...(Args) == layout::field_count) {
+            return [&]<std::size_t... F>(std::index_sequence<F...>) {
+                return (std::is_trivially_constructible_v<typename layout::template field_type<F>,
+                                                          Args> &&
+                        ...);
+            }(each_field{});
+        } else {
+            return false;  // Row{args...}: the other fields have initializers
+        }
+    }
+
     /// Destroys the fields of row i.
     void destroy(std::size_t i) const noexcept {
         if constexpr (!std::is_trivially_destructible_v<Row>) {
