@@ -166,8 +166,11 @@ TYPED_TEST(slot_table_in, a_promise_that_finds_no_memory_for_its_row_stays_one) 
     EXPECT_FALSE(world.fulfil(h, 5, vec2{1, 2}, "later"));
     EXPECT_TRUE(world.is_promised(h));
     upstream.refuse_nothing();
-    EXPECT_TRUE(world.fulfil(h, 5, vec2{1, 2}, "later"));
-    EXPECT_EQ(world[h].id, 5);
+    const auto row = world.fulfil(h, 5, vec2{1, 2}, "later");
+    ASSERT_TRUE(row);
+    EXPECT_EQ(row->name, "later") << "in the memory that the rows have grown into";
+    row->id = 6;
+    EXPECT_EQ(world[h].id, 6);
     world.validate();
 }
 
