@@ -43,8 +43,7 @@ bool move_to(plain_list<V>& list, std::size_t count, allocator_ref upstream) noe
 }  // namespace
 
 template <class V>
-bool plain_list<V>::make_room(allocator_ref upstream) noexcept {
-    if (size < capacity) { return true; }
+bool plain_list<V>::grow(allocator_ref upstream) noexcept {
     return grow_by_halves(size, size + 1, grown_count(size, size + 1),
                           [&](std::size_t n) { return move_to(*this, n, upstream); }) != 0;
 }

@@ -239,9 +239,11 @@ bool stable_slots::set_aside(std::uint32_t index, std::uint64_t fence) noexcept 
     if (!waiting_.make_room(upstream_)) { return false; }
     waiting_.data[waiting_.size++] = {fence, index};
     stable_chunk& state = state_of(index);
-    life_of(index) = next_life(life(index));
-    stable_chunk::set(state.blocked(rules_), index & rules_.slot_mask());
-    state.leave(index & rules_.slot_mask());
+    const std::uint32_t slot = index & rules_.slot_mask();
+    std::uint32_t& word = state.lives(rules_)[slot];
+    word = next_life(word);
+    stable_chunk::set(state.blocked(rules_), slot);
+    state.leave(slot);
     --state.live_count;
     ++state.waiting_count;
     ++ended_count_;

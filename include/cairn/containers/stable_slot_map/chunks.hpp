@@ -181,7 +181,10 @@ struct plain_list {
     std::size_t capacity = 0;
 
     /// Returns: false when `upstream` is exhausted; nothing has changed then.
-    [[nodiscard]] bool make_room(allocator_ref upstream) noexcept;
+    [[nodiscard]] bool make_room(allocator_ref upstream) noexcept {
+        return size < capacity || grow(upstream);
+    }
+    [[nodiscard]] bool grow(allocator_ref upstream) noexcept;
     /// Capacity for `size` elements. Returns: as make_room().
     [[nodiscard]] bool shrink(allocator_ref upstream) noexcept;
     void release(allocator_ref upstream) noexcept;
