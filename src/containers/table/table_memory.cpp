@@ -281,6 +281,10 @@ struct row_numbers {
         std::memcpy(at + count, &numbers, sizeof numbers);
         count += orders.count[mask];
     }
+    /// How many are below `limit`.
+    [[nodiscard]] std::size_t count_below(std::size_t limit) const noexcept {
+        return static_cast<std::size_t>(std::lower_bound(at, at + count, limit) - at);
+    }
 };
 constexpr row_numbers all_numbers = [] {
     row_numbers result{};
@@ -298,12 +302,15 @@ struct row_run {
 /// The answers to one question.
 class answers {
 public:
-    /// Asks for the rows [first, first + asked).
-    answers(const row_question& question, std::size_t first, std::size_t asked)
-        : first_{first}, asked_{asked} {
+    /// Asks for the rows [first, first + asked). Throws: what the question throws; nothing has
+    /// changed then.
+    void ask(const row_question& question, std::size_t first, std::size_t asked) {
         bool is_removed[row_question::rows_max];
         question.ask(question.context, first, asked, is_removed);
         for (std::size_t i = asked; i % 8 != 0; ++i) { is_removed[i] = true; }
+        first_ = first;
+        asked_ = asked;
+        count_ = 0;
         for (std::size_t g = 0; g < groups(); ++g) {
             // The multiplication gathers the lowest bits of the eight bytes.
             std::uint64_t eight = 0;
@@ -350,8 +357,8 @@ public:
     }
 
 private:
-    std::size_t first_;
-    std::size_t asked_;
+    std::size_t first_ = 0;
+    std::size_t asked_ = 0;
     std::size_t count_ = 0;
     std::uint8_t stay_[row_question::rows_max / 8];
 };
@@ -653,80 +660,109 @@ void table_memory::erase_if(const layout_desc& desc, row_question question) {
         forget_rows_from(desc, kept + size - first);
     }};
     while (first != size) {
-        const answers those{question, first, std::min(size - first, row_question::rows_max)};
+        answers those;
+        those.ask(question, first, std::min(size - first, row_question::rows_max));
         keep_rows(*this, desc, question, kept, those);
         kept += those.count();
         first += those.asked();
     }
 }
 
-void table_memory::swap_erase_if(const layout_desc& desc, row_question question) {
-    //      | asked, some are holes | not asked yet | asked, some stay: `late` | destroyed |
-    //      0                       front           back
-    struct rows {
-        row_numbers numbers;
-        std::size_t base = 0;
-        std::size_t begin = 0;
-        [[nodiscard]] std::size_t count() const noexcept { return numbers.count - begin; }
-        [[nodiscard]] const std::uint8_t* next() const noexcept { return numbers.at + begin; }
-    };
-    rows holes;
-    rows late;
-    std::size_t front = 0;
-    std::size_t back = size;
-    const auto fill_holes = [&](std::size_t count) noexcept {
-        move_each(*this, desc, {holes.base, holes.next(), late.base, late.next(), count});
-        holes.begin += count;
-        late.begin += count;
-    };
-    // At the end, also when the question throws: `late` moves to `back`, and the last rows fill the
-    // holes.
-    rollback finish{[&]() noexcept {
-        mark.set_holes(true);
-        std::size_t still = 0;
-        while (still < late.count() && late.base + late.next()[still] == back + still) { ++still; }
-        move_each(
-            *this, desc,
-            {back + still, all_numbers.at, late.base, late.next() + still, late.count() - still});
-        std::size_t end = back + late.count();
-        late.numbers = all_numbers;
-        late.begin = 0;
-        // The rows between the last hole and the end are no holes; at most as many as holes move.
-        while (holes.count() != 0) {
-            const std::size_t last = holes.base + holes.numbers.at[holes.numbers.count - 1];
-            const std::size_t count = std::min(holes.count(), end - last - 1);
-            if (count == 0) {
-                --holes.numbers.count;
-                --end;
+// ------- rows that a predicate removes, where the order does not matter
+//
+//      | asked, some are holes | not asked yet | asked, some stay: late | destroyed |
+//      0                       front           back                                 size
+
+namespace {
+
+/// The last late rows fill the first holes.
+class hole_filling {
+public:
+    hole_filling(table_memory& m, const layout_desc& desc, const row_question& question) noexcept
+        : m_{m}, desc_{desc}, question_{question}, back_{m.size} {}
+
+    /// Throws: what the question throws. Call finish() in any case.
+    void ask_for_all() {
+        while (true) {
+            fill_holes(std::min(holes_.left(), late_.left()));
+            if (front_ == back_) { break; }
+            const std::size_t count = std::min(back_ - front_, row_question::rows_max);
+            if (holes_.left() == 0) {
+                holes_.those.ask(question_, front_, count);
+                holes_.begin = 0;
+                destroy_removed(m_, desc_, holes_.those);
+                holes_.those.list_removed(holes_.numbers);
+                front_ += count;
             } else {
-                end -= count;
-                late.base = end;
-                fill_holes(count);
-                late.begin = 0;
+                late_.those.ask(question_, back_ - count, count);
+                destroy_removed(m_, desc_, late_.those);
+                late_.those.list_staying(late_.numbers);
+                back_ -= count;
             }
         }
-        forget_rows_from(desc, end);
-    }};
-    while (true) {
-        fill_holes(std::min(holes.count(), late.count()));
-        if (front == back) { break; }
-        const std::size_t asked = std::min(back - front, row_question::rows_max);
-        if (holes.count() == 0) {
-            const answers those{question, front, asked};
-            destroy_removed(*this, desc, those);
-            those.list_removed(holes.numbers);
-            holes.base = front;
-            holes.begin = 0;
-            front += asked;
-        } else {
-            const answers those{question, back - asked, asked};
-            destroy_removed(*this, desc, those);
-            those.list_staying(late.numbers);
-            back -= asked;
-            late.base = back;
-            late.begin = 0;
-        }
     }
+    /// The last rows fill the holes that are left, or the late rows that are left move to `back`.
+    void finish() noexcept {
+        m_.mark.set_holes(true);
+        const std::size_t not_asked = std::min(holes_.left(), back_ - front_);
+        back_ -= not_asked;
+        move(holes_.next(), {back_, all_numbers.at}, not_asked);
+        holes_.begin += not_asked;
+        row_numbers others;
+        if (holes_.left() != 0) {
+            back_ -= holes_.left();
+            holes_.those.list_staying(others);
+            const std::size_t kept = others.count_below(back_ - holes_.those.first());
+            move(holes_.next(), {holes_.those.first(), others.at + kept}, others.count - kept);
+        } else if (late_.left() != 0) {
+            late_.those.list_removed(others);
+            const std::size_t gaps = others.count_below(late_.left());
+            const std::size_t kept = late_.left() - gaps;
+            move({back_, others.at}, {back_, late_.numbers.at + kept}, gaps);
+            back_ += late_.left();
+        }
+        m_.forget_rows_from(desc_, back_);
+    }
+
+private:
+    /// Rows base + at[k].
+    struct place {
+        std::size_t base;
+        const std::uint8_t* at;
+    };
+    /// Those of the rows of a question that are holes, or that are late.
+    struct rows {
+        answers those;
+        row_numbers numbers;
+        std::size_t begin = 0;
+        [[nodiscard]] std::size_t left() const noexcept { return numbers.count - begin; }
+        [[nodiscard]] place next() const noexcept { return {those.first(), numbers.at + begin}; }
+    };
+
+    void fill_holes(std::size_t count) noexcept {
+        late_.numbers.count -= count;
+        move(holes_.next(), {late_.those.first(), late_.numbers.at + late_.numbers.count}, count);
+        holes_.begin += count;
+    }
+    void move(place to, place from, std::size_t count) noexcept {
+        move_each(m_, desc_, {to.base, to.at, from.base, from.at, count});
+    }
+
+    table_memory& m_;
+    const layout_desc& desc_;
+    const row_question& question_;
+    rows holes_;
+    rows late_;
+    std::size_t front_ = 0;
+    std::size_t back_;
+};
+
+}  // namespace
+
+void table_memory::swap_erase_if(const layout_desc& desc, row_question question) {
+    hole_filling removal{*this, desc, question};
+    const rollback finish{[&]() noexcept { removal.finish(); }};
+    removal.ask_for_all();
 }
 
 table_memory::block table_memory::begin_growth(const layout_desc& desc) noexcept {

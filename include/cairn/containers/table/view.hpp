@@ -64,17 +64,14 @@ struct argument_list {
 };
 template <class T>
 struct arguments_of_call : argument_list<void> {};
-template <class R, class C, class... A>
-struct arguments_of_call<R (C::*)(A...)> {
+template <class R, class C, class... A, bool IsNoexcept>
+struct arguments_of_call<R (C::*)(A...) noexcept(IsNoexcept)> {
     static constexpr bool is_known = true;
     using type = type_list<A...>;
 };
-template <class R, class C, class... A>
-struct arguments_of_call<R (C::*)(A...) const> : arguments_of_call<R (C::*)(A...)> {};
-template <class R, class C, class... A>
-struct arguments_of_call<R (C::*)(A...) noexcept> : arguments_of_call<R (C::*)(A...)> {};
-template <class R, class C, class... A>
-struct arguments_of_call<R (C::*)(A...) const noexcept> : arguments_of_call<R (C::*)(A...)> {};
+template <class R, class C, class... A, bool IsNoexcept>
+struct arguments_of_call<R (C::*)(A...) const noexcept(IsNoexcept)>
+    : arguments_of_call<R (C::*)(A...)> {};
 template <class F>
     requires requires { &F::operator(); }
 struct argument_list<F> : arguments_of_call<decltype(&F::operator())> {};
@@ -146,9 +143,12 @@ struct row_loop {
     static constexpr bool are_columns = (!layout::is_split(Fields) && ...);
     /// Whether the loop gains from steps of rows_in_step rows: not where more pointers than
     /// registers are spilled, where rows with split fields are handed out, or in shorter blocks.
-    static constexpr bool gains_from_steps = rows_in_step != 0 && column_count <= 8 &&
-                                             (are_columns || std::is_void_v<Value>) &&
-                                             (layout::lanes == 0 || layout::lanes >= rows_in_step);
+    /// (A predicate reads few columns.)
+    template <class Answers>
+    static constexpr bool gains_from_steps =
+        rows_in_step != 0 && (column_count <= 8 || std::is_same_v<Answers, bool*>) &&
+        (are_columns || std::is_void_v<Value>) &&
+        (layout::lanes == 0 || layout::lanes >= rows_in_step);
 
     /// The columns of the fields, one field after the other.
     ///
@@ -235,7 +235,7 @@ template <class Loop, class F, class Answers, class... P>
                                    P* CAIRN_RESTRICT... p) {
     using columns = loop_columns<std::index_sequence_for<P...>, P...>;
     std::size_t first = 0;
-    if constexpr (Loop::gains_from_steps) {
+    if constexpr (Loop::template gains_from_steps<Answers>) {
         for (; count - first >= rows_in_step; first += rows_in_step) {
             Loop::template run<rows_in_step>(f, advanced(answers, first), 0,
                                              columns{{p + first}...});
