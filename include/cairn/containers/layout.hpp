@@ -73,6 +73,20 @@ struct column_list {
     }
     /// Adds the only column of a layout that stores rows as they are.
     consteval void add_rows() { at[count++] = {all_fields, whole}; }
+    /// True when each field stands in the list once: whole, or as all of its components, in order.
+    [[nodiscard]] consteval bool names_each_field() const {
+        std::size_t next[FieldCount] = {};  // the component that is due; after the last: all
+        bool is_right = true;
+        for (std::size_t c = 0; c < count; ++c) {
+            const auto [f, component] = at[c];
+            if (f == all_fields) { return count == 1; }
+            const std::size_t all = component == whole ? 1 : fields[f].component_count;
+            is_right = is_right && next[f] == (component == whole ? 0u : component);
+            next[f] = next[f] + 1 == all ? all : next[f] + 1;
+        }
+        for (const std::size_t n : next) { is_right = is_right && n != 0; }
+        return is_right;
+    }
 
     /// The columns that were added.
     column at[CountMax] = {};

@@ -99,91 +99,77 @@ inline constexpr std::size_t field_count = count_fields<T>();
 template <std::size_t Count, class T, class Visitor>
 [[CAIRN_FORCE_INLINE]] constexpr decltype(auto) with_fields(T& row, Visitor&& visitor) {
     if constexpr (Count == 1) {
-        auto& [f0] = row;
-        return visitor(f0);
+        auto& [a] = row;
+        return visitor(a);
     } else if constexpr (Count == 2) {
-        auto& [f0, f1] = row;
-        return visitor(f0, f1);
+        auto& [a, b] = row;
+        return visitor(a, b);
     } else if constexpr (Count == 3) {
-        auto& [f0, f1, f2] = row;
-        return visitor(f0, f1, f2);
+        auto& [a, b, c] = row;
+        return visitor(a, b, c);
     } else if constexpr (Count == 4) {
-        auto& [f0, f1, f2, f3] = row;
-        return visitor(f0, f1, f2, f3);
+        auto& [a, b, c, d] = row;
+        return visitor(a, b, c, d);
     } else if constexpr (Count == 5) {
-        auto& [f0, f1, f2, f3, f4] = row;
-        return visitor(f0, f1, f2, f3, f4);
+        auto& [a, b, c, d, e] = row;
+        return visitor(a, b, c, d, e);
     } else if constexpr (Count == 6) {
-        auto& [f0, f1, f2, f3, f4, f5] = row;
-        return visitor(f0, f1, f2, f3, f4, f5);
+        auto& [a, b, c, d, e, f] = row;
+        return visitor(a, b, c, d, e, f);
     } else if constexpr (Count == 7) {
-        auto& [f0, f1, f2, f3, f4, f5, f6] = row;
-        return visitor(f0, f1, f2, f3, f4, f5, f6);
+        auto& [a, b, c, d, e, f, g] = row;
+        return visitor(a, b, c, d, e, f, g);
     } else if constexpr (Count == 8) {
-        auto& [f0, f1, f2, f3, f4, f5, f6, f7] = row;
-        return visitor(f0, f1, f2, f3, f4, f5, f6, f7);
+        auto& [a, b, c, d, e, f, g, h] = row;
+        return visitor(a, b, c, d, e, f, g, h);
     } else if constexpr (Count == 9) {
-        auto& [f0, f1, f2, f3, f4, f5, f6, f7, f8] = row;
-        return visitor(f0, f1, f2, f3, f4, f5, f6, f7, f8);
+        auto& [a, b, c, d, e, f, g, h, i] = row;
+        return visitor(a, b, c, d, e, f, g, h, i);
     } else if constexpr (Count == 10) {
-        auto& [f0, f1, f2, f3, f4, f5, f6, f7, f8, f9] = row;
-        return visitor(f0, f1, f2, f3, f4, f5, f6, f7, f8, f9);
+        auto& [a, b, c, d, e, f, g, h, i, j] = row;
+        return visitor(a, b, c, d, e, f, g, h, i, j);
     } else if constexpr (Count == 11) {
-        auto& [f0, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10] = row;
-        return visitor(f0, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10);
+        auto& [a, b, c, d, e, f, g, h, i, j, k] = row;
+        return visitor(a, b, c, d, e, f, g, h, i, j, k);
     } else if constexpr (Count == 12) {
-        auto& [f0, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11] = row;
-        return visitor(f0, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11);
+        auto& [a, b, c, d, e, f, g, h, i, j, k, l] = row;
+        return visitor(a, b, c, d, e, f, g, h, i, j, k, l);
     } else if constexpr (Count == 13) {
-        auto& [f0, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11, f12] = row;
-        return visitor(f0, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11, f12);
+        auto& [a, b, c, d, e, f, g, h, i, j, k, l, m] = row;
+        return visitor(a, b, c, d, e, f, g, h, i, j, k, l, m);
     } else if constexpr (Count == 14) {
-        auto& [f0, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11, f12, f13] = row;
-        return visitor(f0, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11, f12, f13);
+        auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n] = row;
+        return visitor(a, b, c, d, e, f, g, h, i, j, k, l, m, n);
     } else if constexpr (Count == 15) {
-        auto& [f0, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11, f12, f13, f14] = row;
-        return visitor(f0, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11, f12, f13, f14);
+        auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o] = row;
+        return visitor(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o);
     } else if constexpr (Count == 16) {
-        auto& [f0, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11, f12, f13, f14, f15] = row;
-        return visitor(f0, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11, f12, f13, f14, f15);
+        auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p] = row;
+        return visitor(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p);
     } else if constexpr (Count == 17) {
-        auto& [f0, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11, f12, f13, f14, f15, f16] = row;
-        return visitor(f0, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11, f12, f13, f14, f15, f16);
+        auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q] = row;
+        return visitor(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q);
     } else if constexpr (Count == 18) {
-        auto& [f0, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11, f12, f13, f14, f15, f16, f17] =
-            row;
-        return visitor(f0, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11, f12, f13, f14, f15, f16,
-                       f17);
+        auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r] = row;
+        return visitor(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r);
     } else if constexpr (Count == 19) {
-        auto& [f0, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11, f12, f13, f14, f15, f16, f17,
-               f18] = row;
-        return visitor(f0, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11, f12, f13, f14, f15, f16,
-                       f17, f18);
+        auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s] = row;
+        return visitor(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s);
     } else if constexpr (Count == 20) {
-        auto& [f0, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11, f12, f13, f14, f15, f16, f17, f18,
-               f19] = row;
-        return visitor(f0, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11, f12, f13, f14, f15, f16,
-                       f17, f18, f19);
+        auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t] = row;
+        return visitor(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t);
     } else if constexpr (Count == 21) {
-        auto& [f0, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11, f12, f13, f14, f15, f16, f17, f18,
-               f19, f20] = row;
-        return visitor(f0, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11, f12, f13, f14, f15, f16,
-                       f17, f18, f19, f20);
+        auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u] = row;
+        return visitor(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u);
     } else if constexpr (Count == 22) {
-        auto& [f0, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11, f12, f13, f14, f15, f16, f17, f18,
-               f19, f20, f21] = row;
-        return visitor(f0, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11, f12, f13, f14, f15, f16,
-                       f17, f18, f19, f20, f21);
+        auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v] = row;
+        return visitor(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v);
     } else if constexpr (Count == 23) {
-        auto& [f0, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11, f12, f13, f14, f15, f16, f17, f18,
-               f19, f20, f21, f22] = row;
-        return visitor(f0, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11, f12, f13, f14, f15, f16,
-                       f17, f18, f19, f20, f21, f22);
+        auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w] = row;
+        return visitor(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w);
     } else if constexpr (Count == 24) {
-        auto& [f0, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11, f12, f13, f14, f15, f16, f17, f18,
-               f19, f20, f21, f22, f23] = row;
-        return visitor(f0, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11, f12, f13, f14, f15, f16,
-                       f17, f18, f19, f20, f21, f22, f23);
+        auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x] = row;
+        return visitor(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x);
     }
 }
 

@@ -43,17 +43,6 @@
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 
-namespace detail {
-
-/// The components of a T as an array: std::bit_cast makes a T of it. (A T is not built from its
-/// components one by one here, because a class with constructors has an order of its own.)
-template <class T>
-struct component_values {
-    typename components_of<T>::type at[components_of<T>::count];
-};
-
-}  // namespace detail
-
 /// Stands for a T& whose components lie in separate columns. Assignment writes through, also on a
 /// const split_ref, as it does for a reference.
 template <class T, bool IsConst = false>
@@ -74,7 +63,7 @@ public:
 
     [[nodiscard, CAIRN_FORCE_INLINE]] T load() const noexcept {
         return [this]<std::size_t... I>(std::index_sequence<I...>) {
-            return std::bit_cast<T>(detail::component_values<T>{{*components_[I]...}});
+            return std::bit_cast<T>(component_values{{*components_[I]...}});
         }(std::make_index_sequence<component_count>{});
     }
     operator T() const noexcept { return load(); }
@@ -116,6 +105,12 @@ public:
     }
 
 private:
+    /// std::bit_cast makes a T of it. (A T is not built from its components one by one, because a
+    /// class with constructors has an order of its own.)
+    struct component_values {
+        std::remove_const_t<component_type> at[component_count];
+    };
+
     component_type* components_[component_count];
 };
 
@@ -274,10 +269,6 @@ template <auto Member, class V>
         return (vector.*Member);
     }
 }
-
-}}  // namespace cairn::CAIRN_FLAVOUR
-
-namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 /// A field of all rows of an aosoa table: `Lanes` elements together in each block.
 ///

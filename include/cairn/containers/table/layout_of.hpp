@@ -20,6 +20,7 @@
 
 #include <cairn/containers/field.hpp>
 #include <cairn/containers/inside/row_fields.hpp>
+#include <cairn/containers/inside/sort_rows.hpp>
 #include <cairn/containers/layout.hpp>
 #include <cairn/containers/table/table_memory.hpp>
 #include <cairn/core/alignment.hpp>
@@ -64,22 +65,6 @@ consteval auto list_columns(type_list<D...>) {
     return list;
 }
 
-/// True when each field stands in `list` once: whole, or as all of its components, in order.
-template <std::size_t FieldCount, std::size_t CountMax>
-consteval bool names_each_field(const column_list<FieldCount, CountMax>& list) {
-    std::size_t next[FieldCount] = {};  // the component that is due; after the last: count
-    bool is_right = true;
-    for (std::size_t c = 0; c < list.count; ++c) {
-        const auto [f, component] = list.at[c];
-        if (f == list.all_fields) { return list.count == 1; }
-        const std::size_t count = component == list.whole ? 1 : list.fields[f].component_count;
-        is_right = is_right && next[f] == (component == list.whole ? 0u : component);
-        next[f] = next[f] + 1 == count ? count : next[f] + 1;
-    }
-    for (const std::size_t n : next) { is_right = is_right && n != 0; }
-    return is_right;
-}
-
 /// True when the rows in Layout are one array of Row. Known without a row, which may be incomplete.
 template <class Layout>
 consteval bool stores_whole_rows() {
@@ -94,6 +79,37 @@ consteval bool stores_whole_rows() {
 
 [[nodiscard]] constexpr std::size_t largest_power_of_two_in(std::size_t value) noexcept {
     return value & (~value + 1);
+}
+
+template <class T>
+void relocate_column(void* to, void* from, std::size_t count) noexcept {
+    for (std::size_t i = 0; i < count; ++i) {
+        T& source = static_cast<T*>(from)[i];
+        ::new (static_cast<void*>(static_cast<T*>(to) + i)) T(std::move(source));
+        source.~T();
+    }
+}
+template <class T>
+void destroy_column(void* first, std::size_t count) noexcept {
+    for (std::size_t i = 0; i < count; ++i) { static_cast<T*>(first)[i].~T(); }
+}
+template <class T>
+void permute_column(void* column, std::size_t lanes, std::size_t block_size, std::uint32_t* order,
+                    std::size_t count) noexcept {
+    detail::permute_range(order, count, [=](std::size_t i) -> T& {
+        auto* const bytes = static_cast<std::byte*>(column);
+        return lanes == 0 ? reinterpret_cast<T*>(bytes)[i]
+                          : reinterpret_cast<T*>(bytes + i / lanes * block_size)[i % lanes];
+    });
+}
+template <class T>
+consteval column_desc describe_column() {
+    if constexpr (std::is_trivially_copyable_v<T>) {
+        return {sizeof(T), alignof(T), 0, nullptr, nullptr, nullptr};
+    } else {
+        return {sizeof(T),           alignof(T),         0,
+                &relocate_column<T>, &destroy_column<T>, &permute_column<T>};
+    }
 }
 
 /// Everything about Row in Layout that is known at compile time. Name it as layout_for<Row,
@@ -116,7 +132,7 @@ struct layout_of {
     static constexpr bool split_fields_are_vectors = []<class... D>(type_list<D...>) {
         return ((!D::marked_split || splittable<typename D::type>) && ...);
     }(fields{});
-    static constexpr bool lists_each_field = names_each_field(list);
+    static constexpr bool lists_each_field = list.names_each_field();
     static_assert(split_fields_are_vectors, "split<T> needs a T made of equal components");
     static_assert(lists_each_field,
                   "a layout lists each field once: whole, or as all of its components");

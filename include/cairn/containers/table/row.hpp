@@ -328,15 +328,8 @@ namespace detail {
 /// A reference stays a reference; a split_ref is copied, because the row that holds it may be a
 /// temporary.
 template <class T>
-[[nodiscard]] constexpr T& hand_out(T& field) noexcept {
-    return field;
-}
-template <class T, bool C>
-[[nodiscard]] constexpr split_ref<T, C> hand_out(split_ref<T, C>& field) noexcept {
-    return field;
-}
-template <class T, bool C>
-[[nodiscard]] constexpr split_ref<T, C> hand_out(const split_ref<T, C>& field) noexcept {
+[[nodiscard]] constexpr auto hand_out(T& field) noexcept
+    -> std::conditional_t<split_reference<T>, std::remove_const_t<T>, T&> {
     return field;
 }
 
@@ -409,51 +402,7 @@ private:
     std::size_t index_;
 };
 
-}  // namespace detail
-
-}}  // namespace cairn::CAIRN_FLAVOUR
-
-/// The common reference of a row and a value that can only be moved: const Row&. No algorithm makes
-/// a value of a row, because that would copy the row. (Of values that can be copied, it is the
-/// value.)
-template <class Row, class Layout, bool IsConst, template <class> class Q1,
-          template <class> class Q2>
-    requires(!std::is_copy_constructible_v<Row>)
-struct std::basic_common_reference<cairn::table_row<Row, Layout, IsConst>, Row, Q1, Q2> {
-    using type = const Row&;
-};
-template <class Row, class Layout, bool IsConst, template <class> class Q1,
-          template <class> class Q2>
-    requires(!std::is_copy_constructible_v<Row>)
-struct std::basic_common_reference<Row, cairn::table_row<Row, Layout, IsConst>, Q1, Q2> {
-    using type = const Row&;
-};
-
-/// Structured bindings of plain rows: auto [position, velocity] = t[i].
-template <class Row, class Layout, bool IsConst>
-    requires(!cairn::detail::row_template<Row>::is_named)
-struct std::tuple_size<cairn::table_row<Row, Layout, IsConst>>
-    : std::integral_constant<std::size_t, cairn::detail::layout_for<Row, Layout>::field_count> {};
-
-template <std::size_t I, class Row, class Layout, bool IsConst>
-    requires(!cairn::detail::row_template<Row>::is_named)
-struct std::tuple_element<I, cairn::table_row<Row, Layout, IsConst>> {
-    using type =
-        decltype(std::declval<const cairn::table_row<Row, Layout, IsConst>&>().template get<I>());
-};
-
-template <class View, std::size_t... F>
-struct std::tuple_size<cairn::detail::selected_fields<View, F...>>
-    : std::integral_constant<std::size_t, sizeof...(F)> {};
-
-template <std::size_t I, class View, std::size_t... F>
-struct std::tuple_element<I, cairn::detail::selected_fields<View, F...>> {
-    using type = decltype(std::declval<const cairn::detail::selected_fields<View, F...>&>()
-                              .template get<I>());
-};
-
-// The fields of one row, built, moved and destroyed where they
-// lie.
+// The fields of one row, built, moved and destroyed where they lie.
 //
 //      construct(i, args...)
 //
@@ -466,8 +415,6 @@ struct std::tuple_element<I, cairn::detail::selected_fields<View, F...>> {
 // Moves of fields are taken as noexcept: a move that throws ends the program.
 //
 // Cost: the loads and stores of the fields.
-
-namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 /// The cells of a table: its block, laid out for `capacity` rows.
 template <class Row, class Layout>
@@ -551,7 +498,7 @@ struct table_cells {
         for_each_part([&]<std::size_t F>() {
             auto held = take(field<F>(a));
             move_field(field<F>(a), field<F>(b));
-            put_back(field<F>(b), held);
+            move_field(field<F>(b), held);
         });
     }
     /// Rows [first, last) become rows [first + 1, last], and row `first` what `last` was.
@@ -559,7 +506,7 @@ struct table_cells {
         for_each_part([&]<std::size_t F>() {
             auto held = take(field<F>(last));
             for (std::size_t i = last; i > first; --i) { move_field(field<F>(i), field<F>(i - 1)); }
-            put_back(field<F>(first), held);
+            move_field(field<F>(first), held);
         });
     }
 
@@ -576,9 +523,9 @@ private:
         }(parts{});
     }
 
-    // The same five operations for both kinds of parts: take the value out, move it from another
-    // row, put a value that was taken back, end it, begin it. Components are bytes: they are
-    // copied, and do not end.
+    // The same four operations for both kinds of parts: take the value out, move it from another
+    // row or from a value that was taken, end it, begin it. Components are bytes: they are copied,
+    // and do not end.
     template <class T>
     [[nodiscard]] static T take(T& field) {
         return T{std::move(field)};
@@ -591,17 +538,9 @@ private:
     static void move_field(T& to, T& from) {
         detail::replace(to, from);
     }
-    template <class T>
-    static void move_field(const split_ref<T>& to, const split_ref<T>& from) {
+    template <class T, class From>
+    static void move_field(const split_ref<T>& to, const From& from) {
         to = from;
-    }
-    template <class T>
-    static void put_back(T& to, T& held) {
-        detail::replace(to, held);
-    }
-    template <class T>
-    static void put_back(const split_ref<T>& to, T& held) {
-        to = held;
     }
     template <class T>
     static void destroy_field(T& field) noexcept {
@@ -677,4 +616,44 @@ private:
     }
 };
 
-}}}  // namespace cairn::CAIRN_FLAVOUR::detail
+}  // namespace detail
+}}  // namespace cairn::CAIRN_FLAVOUR
+
+/// The common reference of a row and a value that can only be moved: const Row&. No algorithm makes
+/// a value of a row, because that would copy the row. (Of values that can be copied, it is the
+/// value.)
+template <class Row, class Layout, bool IsConst, template <class> class Q1,
+          template <class> class Q2>
+    requires(!std::is_copy_constructible_v<Row>)
+struct std::basic_common_reference<cairn::table_row<Row, Layout, IsConst>, Row, Q1, Q2> {
+    using type = const Row&;
+};
+template <class Row, class Layout, bool IsConst, template <class> class Q1,
+          template <class> class Q2>
+    requires(!std::is_copy_constructible_v<Row>)
+struct std::basic_common_reference<Row, cairn::table_row<Row, Layout, IsConst>, Q1, Q2> {
+    using type = const Row&;
+};
+
+/// Structured bindings of plain rows: auto [position, velocity] = t[i].
+template <class Row, class Layout, bool IsConst>
+    requires(!cairn::detail::row_template<Row>::is_named)
+struct std::tuple_size<cairn::table_row<Row, Layout, IsConst>>
+    : std::integral_constant<std::size_t, cairn::detail::layout_for<Row, Layout>::field_count> {};
+
+template <std::size_t I, class Row, class Layout, bool IsConst>
+    requires(!cairn::detail::row_template<Row>::is_named)
+struct std::tuple_element<I, cairn::table_row<Row, Layout, IsConst>> {
+    using type =
+        decltype(std::declval<const cairn::table_row<Row, Layout, IsConst>&>().template get<I>());
+};
+
+template <class View, std::size_t... F>
+struct std::tuple_size<cairn::detail::selected_fields<View, F...>>
+    : std::integral_constant<std::size_t, sizeof...(F)> {};
+
+template <std::size_t I, class View, std::size_t... F>
+struct std::tuple_element<I, cairn::detail::selected_fields<View, F...>> {
+    using type = decltype(std::declval<const cairn::detail::selected_fields<View, F...>&>()
+                              .template get<I>());
+};

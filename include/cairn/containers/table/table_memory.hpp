@@ -31,9 +31,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <new>
-#include <type_traits>
-#include <utility>
 
 #include <cairn/core/alignment.hpp>
 #include <cairn/core/allocator_ref.hpp>
@@ -77,53 +74,6 @@ struct layout_desc {
     std::size_t skew;        // bytes between columns
     std::size_t tail;        // rows readable beyond the last one, rounded: a power of two
 };
-
-template <class T>
-void relocate_column(void* to, void* from, std::size_t count) noexcept {
-    for (std::size_t i = 0; i < count; ++i) {
-        T& source = static_cast<T*>(from)[i];
-        ::new (static_cast<void*>(static_cast<T*>(to) + i)) T(std::move(source));
-        source.~T();
-    }
-}
-template <class T>
-void destroy_column(void* first, std::size_t count) noexcept {
-    for (std::size_t i = 0; i < count; ++i) { static_cast<T*>(first)[i].~T(); }
-}
-template <class T>
-void permute_column(void* column, std::size_t lanes, std::size_t block_size, std::uint32_t* order,
-                    std::size_t count) noexcept {
-    const auto element = [=](std::size_t i) -> T* {
-        auto* const bytes = static_cast<std::byte*>(column);
-        return lanes == 0 ? reinterpret_cast<T*>(bytes) + i
-                          : reinterpret_cast<T*>(bytes + i / lanes * block_size) + i % lanes;
-    };
-    // Along each cycle: the hole moves to where its new element lies.
-    for (std::uint32_t start = 0; start < count; ++start) {
-        if (order[start] == start) { continue; }
-        T held(std::move(*element(start)));
-        element(start)->~T();
-        std::uint32_t hole = start;
-        while (order[hole] != start) {
-            const std::uint32_t from = order[hole];
-            relocate_column<T>(element(hole), element(from), 1);
-            order[hole] = hole;
-            hole = from;
-        }
-        ::new (static_cast<void*>(element(hole))) T(std::move(held));
-        order[hole] = hole;
-    }
-}
-
-template <class T>
-consteval column_desc describe_column() {
-    if constexpr (std::is_trivially_copyable_v<T>) {
-        return {sizeof(T), alignof(T), 0, nullptr, nullptr, nullptr};
-    } else {
-        return {sizeof(T),           alignof(T),         0,
-                &relocate_column<T>, &destroy_column<T>, &permute_column<T>};
-    }
-}
 
 /// Per-row data of another owner that follows the rows of a table. A node of the table's list.
 struct table_follower {
