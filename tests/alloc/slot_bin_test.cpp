@@ -223,6 +223,45 @@ TEST(slot_bin, is_not_locked_while_a_slot_that_is_freed_twice_is_named) {
     EXPECT_FALSE(p.was_locked);
 }
 
+TEST(slot_bin, takes_from_several_chunks_of_which_slots_were_taken) {
+    struct place {
+        std::array<cairn::detail::slot_chunk, 3>& chunks;
+        bool keeps_chunks = true;
+
+        cairn::detail::slot_chunk* find(void* slot) {
+            for (auto& c : chunks) {
+                if (c.begin <= slot && slot < c.begin + 96) { return &c; }
+            }
+            return nullptr;
+        }
+        cairn::detail::slot_chunk* take_chunk(unsigned) { return nullptr; }
+        void release(cairn::detail::slot_chunk&) {}
+        void give_batch(cairn::detail::slot_batch&) {}
+        void freed_twice(void*) { FAIL() << "no slot is"; }
+    };
+    std::array<std::byte, 96 * 3> memory;
+    std::array<cairn::detail::slot_chunk::word, 3> bits;
+    std::array<cairn::detail::slot_chunk, 3> chunks;
+    cairn::detail::slot_bin bin;
+    for (std::size_t i = 0; i < 3; ++i) {
+        chunks[i].begin = memory.data() + 96 * i;
+        chunks[i].cut(48, 2, &bits[i]);
+        bin.add_chunk(chunks[i]);
+    }
+    place p{chunks};
+    std::array<void*, 4> slots{};
+    EXPECT_EQ(bin.take(0, slots.data(), 4, p), 2u) << "an untouched chunk is begun by another call";
+    void* const first = slots[0];
+    EXPECT_EQ(bin.take(0, slots.data(), 1, p), 1u);
+    void* freed = first;
+    bin.give_to_chunks(&freed, 1, p);  // its chunk stands behind the others now
+    EXPECT_EQ(bin.take(0, slots.data(), 4, p), 1u);
+    EXPECT_EQ(bin.take(0, slots.data(), 1, p), 1u) << "of the third chunk";
+    EXPECT_EQ(bin.take(0, slots.data(), 4, p), 2u) << "the rest of the third and the first chunk";
+    EXPECT_EQ(slots[1], first);
+    EXPECT_EQ(bin.take(0, slots.data(), 4, p), 0u);
+}
+
 TEST(slot_bin, batches_survive_every_interleaving) {
     if (under_tsan) { GTEST_SKIP() << "fibres"; }
     expect_exhausted("++-- | ++--", run({"++--", "++--"}, 3, 2, 5));

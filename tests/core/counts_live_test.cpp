@@ -98,7 +98,7 @@ TEST(counts_live, asks_for_what_a_block_grows_by_and_never_for_shrinking) {
 
 TEST(counts_live, a_rewind_and_a_reset_forget_what_the_arena_forgets) {
     doorman<arena> memory{4_KiB};
-    (void)memory.allocate(100);
+    void* const first = memory.allocate(100);
     const auto here = memory.mark();
     (void)memory.allocate(200);
     EXPECT_EQ(memory.live_size(), 300u);
@@ -107,4 +107,18 @@ TEST(counts_live, a_rewind_and_a_reset_forget_what_the_arena_forgets) {
     memory.reset();
     EXPECT_EQ(memory.live_size(), 0u);
     EXPECT_EQ(memory.peak_size(), 300u);
+    EXPECT_EQ(memory.allocate(100), first) << "the arena begins anew";
+}
+
+TEST(counts_live, charges_for_bytes_from_elsewhere_what_the_wrapper_admits) {
+    test_upstream heap;
+    doorman memory{heap};
+    EXPECT_TRUE(memory.try_charge(100));
+    memory.is_open = false;
+    EXPECT_FALSE(memory.try_charge(7));
+    EXPECT_EQ(memory.asked, (sizes{100, 7}));
+    EXPECT_EQ(memory.live_size(), 100u);
+    memory.refund(100);
+    EXPECT_EQ(memory.live_size(), 0u);
+    EXPECT_EQ(heap.request_count(), 0u);
 }

@@ -43,6 +43,7 @@ TEST(destruction_report, a_call_destroys_as_many_as_it_may_and_one_at_least) {
     EXPECT_GE(destroy({.microseconds = 0}, 1000).objects, 1u);
     EXPECT_LE(destroy({.microseconds = 0}, 1000).objects, 8u);
     EXPECT_EQ(destroy({.steps = 64}, 10).objects, 10u);
+    EXPECT_EQ(destroy({.microseconds = 60'000'000}, 1000).objects, 1000u);
     EXPECT_TRUE(destroy({.steps = 10}, 10).settled);
     EXPECT_EQ(destroy({.steps = 10}, 0).objects, 0u);
 }

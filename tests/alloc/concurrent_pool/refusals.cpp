@@ -1,5 +1,6 @@
 // Sentences of cairn/alloc/concurrent_pool.hpp about refusals and misuse.
 #include <cairn/alloc/concurrent_pool.hpp>
+#include <cairn/testing/expect_broken_promise.hpp>
 #include <gtest/gtest.h>
 
 #include <cstddef>
@@ -62,6 +63,41 @@ TEST(concurrent_pool, absurd_pools_are_refused) {
     EXPECT_FALSE(many.reserve(SIZE_MAX));
     EXPECT_EQ(many.allocate(65, alignment{1}), nullptr);
 }
+
+#if !defined(_WIN32)  // where the lock of the depot stays held
+// In every build: the second one comes to its chunk while the first is there.
+TEST(concurrent_pool, a_slot_that_comes_to_its_chunk_twice_stops_every_build) {
+    concurrent_pool p{64, alignment{64}};
+    ASSERT_NE(p.allocate(), nullptr);  // keeps the chunk
+    const auto twice = cairn::expect_broken_promise([&] {
+        void* const slot = p.allocate();
+        for (int i = 0; i < 2; ++i) {
+            p.deallocate(slot);
+            p.release_this_thread();
+            p.trim();
+        }
+    });
+    EXPECT_EQ(twice.kind(), cairn::misuse_kind::double_free) << twice;
+}
+
+cairn::detail::installed_handler told_of_a_slot;
+
+// In every build: no chunk has it. The handler allocates from the pool before it tells.
+TEST(concurrent_pool, a_slot_of_another_pool_stops_every_build_when_it_comes_to_no_chunk) {
+    static concurrent_pool p{64, alignment{64}};
+    const auto foreign = cairn::expect_broken_promise([] {
+        told_of_a_slot = cairn::set_assert_handler([](const cairn::broken_promise& broken, void*) {
+            for (int i = 0; i < 1000; ++i) { ASSERT_NE(p.allocate(), nullptr); }
+            told_of_a_slot.handler(broken, told_of_a_slot.context);
+        });
+        concurrent_pool other{64, alignment{64}};
+        p.deallocate(p.allocate());
+        p.deallocate(other.allocate());
+        p.release_this_thread();
+    });
+    EXPECT_EQ(foreign.kind(), cairn::misuse_kind::foreign_pointer) << foreign;
+}
+#endif
 
 using concurrent_pool_death = testing::Test;
 

@@ -53,6 +53,30 @@ TEST(concurrent_pool, a_serial_leads_to_its_entry_of_a_threads_table) {
     EXPECT_EQ(serials.size(), 4 * pool_caches::entry_count) << "none comes twice";
 }
 
+TEST(concurrent_pool, a_thread_finds_in_its_second_table_what_its_first_one_has_no_room_for) {
+    using cairn::detail::pool_caches;
+    constexpr std::size_t first_count = pool_caches::entry_count;
+    const auto second = std::make_unique<cairn::detail::second_cache_table>();
+    std::set<const void*> entries;
+    for (std::uint64_t number = 1; number <= second->entry_count; ++number) {
+        entries.insert(&second->at(pool_caches::make_serial(number, 3), first_count));
+    }
+    EXPECT_EQ(entries.size(), second->entry_count)
+        << "owners that were made one after the other have different entries";
+    pool_caches first{};
+    cairn::detail::thread_cache cache;
+    const std::uint64_t serial = pool_caches::make_serial(7, 3);
+    EXPECT_EQ(&first.at(serial), &first.entries[3]);
+    EXPECT_EQ(first.find_second(serial), nullptr) << "there is no second table";
+    first.state.second = second.get();
+    EXPECT_EQ(first.find_second(serial), nullptr);
+    second->at(serial, first_count) = {serial, &cache};
+    EXPECT_EQ(first.find_second(pool_caches::make_serial(7 + second->entry_count, 3)), nullptr)
+        << "the entry is that of another owner";
+    EXPECT_EQ(first.find_second(serial), &cache);
+    EXPECT_EQ(first.at(serial).cache, &cache);
+}
+
 TEST(concurrent_pool, keeps_its_cache_of_a_thread_that_uses_more_pools_than_its_table_has_entries) {
     std::vector<std::unique_ptr<concurrent_pool>> pools;
     std::vector<void*> last;

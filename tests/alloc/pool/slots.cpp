@@ -282,4 +282,35 @@ TEST(pool, a_chunk_of_any_size_has_8_to_17_of_the_32_windows_in_which_it_is_seen
         }
     }
 }
+
+TEST(pool, a_window_of_seen_chunks_has_a_sixteenth_to_an_eighth_of_the_largest_chunk) {
+    for (std::size_t size = 16; size < 5'000; ++size) {
+        const std::size_t window = std::size_t{1} << cairn::detail::seen_chunks::shift_for(size);
+        EXPECT_TRUE(window * 16 >= size && window * 8 <= size) << size;
+    }
+}
+
+TEST(pool, a_window_of_seen_chunks_knows_two_and_the_last_of_more) {
+    cairn::detail::seen_chunks seen{64};
+    seen.shift = 20;
+    const auto chunk = [](std::uintptr_t first) {
+        cairn::detail::seen_chunk c;
+        c.first = first;
+        c.size = 256;
+        return c;
+    };
+    const auto slot = [](std::uintptr_t at) { return reinterpret_cast<const void*>(at); };
+    const auto found = [&](std::uintptr_t at) { return seen.at(slot(at)).first; };
+    for (const std::uintptr_t first : {0x2000u, 0x3000u, 0x1000u}) {
+        seen.remember(chunk(first), slot(first));
+        EXPECT_EQ(found(first + 64), first);
+    }
+    EXPECT_EQ(found(0x3000), 0x3000u) << "of the others the higher one stays";
+    seen.remember(chunk(0x4000), slot(0x4000));
+    EXPECT_EQ(found(0x4000), 0x4000u);
+    EXPECT_EQ(found(0x1000), 0x1000u);
+    seen.remember(chunk(0x1000), slot(0x1000));
+    EXPECT_EQ(found(0x4000), 0x4000u) << "what is remembered again takes no other's place";
+}
+
 }  // namespace

@@ -189,6 +189,33 @@ TEST(stable_slot_map, a_page_whose_only_object_was_not_made_is_an_empty_page) {
 }
 #endif
 
+TEST(stable_slot_map, a_clone_keeps_no_more_empty_pages_than_its_original) {
+    stable_slot_map<int> map;
+    std::vector<stable_slot_map<int>::handle_type> handles;
+    for (std::size_t i = 0; i < 3 * map.slots_per_chunk; ++i) { handles.push_back(map.emplace(0)); }
+    for (std::size_t i = 0; i < map.slots_per_chunk; ++i) { map.erase(handles[i]); }
+    ASSERT_EQ(map.chunks_with_memory(), 3u) << "the page that is empty stays";
+    auto copy = map.clone();
+    ASSERT_TRUE(copy);
+    for (const auto h : handles) { copy->erase(h); }
+    EXPECT_EQ(copy->chunks_with_memory(), 1u);
+    copy->validate();
+}
+
+TEST(stable_slot_map, a_refused_clone_is_none_and_leaves_nothing) {
+    stable_slot_map<int> map;
+    for (std::size_t i = 0; i < 3 * map.slots_per_chunk; ++i) { ASSERT_TRUE(map.emplace(0)); }
+    test_upstream counted;
+    ASSERT_TRUE(map.clone(counted));
+    ASSERT_GT(counted.request_count(), 3u);
+    for (std::size_t refused = 0; refused < counted.request_count(); ++refused) {
+        test_upstream upstream;
+        upstream.refuse_from(refused);
+        EXPECT_FALSE(map.clone(upstream)) << refused;
+        EXPECT_EQ(upstream.live_size(), 0u) << refused;
+    }
+}
+
 TEST(stable_slot_map, a_clone_leaves_out_a_chunk_whose_block_went_back_and_keeps_worn_out_slots) {
     struct large {
         std::uint64_t value;
