@@ -330,12 +330,19 @@ constexpr auto take = [](auto& s)
     }
     lab::keep(&sum);
 };
-constexpr auto retire_and_collect = [](auto& s)
-    requires requires { s.all.retire(s.handles[0], 1); }
-{
-    for (const std::uint32_t i : s.order) { (void)s.all.retire(s.handles[i], 1); }
-    (void)s.all.collect(1);
-};
+constexpr either retire_and_collect{[](auto& s) -> decltype(void(s.all.retire(s.handles[0], 1))) {
+                                        for (const std::uint32_t i : s.order) {
+                                            (void)s.all.retire(s.handles[i], 1);
+                                        }
+                                        (void)s.all.collect(1);
+                                    },
+                                    [](vector_like auto& s) {  // what waits is in a second vector
+                                        for (const std::uint32_t i : s.order) {
+                                            s.other.push_back(s.all[i % s.all.size()]);
+                                            s.leave(i);
+                                        }
+                                        s.other.clear();
+                                    }};
 constexpr either sort{
     [](auto& s) -> decltype(void(s.all.sort(is_less))) { (void)s.all.sort(is_less); },
     [](store<shapes>& s) { (void)s.all.sort<solid>(is_less); },

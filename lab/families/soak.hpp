@@ -32,10 +32,9 @@ struct plan {
     unsigned level_frames = 1'000;
     double smallest[2] = {64, 1024};  ///< of even and odd levels
     double largest = 256 * 1024;
-    unsigned victims = 2;              ///< objects that go in each frame
-    unsigned arrivals = 8;             ///< objects that come in each frame, at most
-    std::size_t object_count = 4'096;  ///< what the tables of handles are made for
-    bool touches_all = false;          ///< writes every byte: the footprint counts
+    unsigned victims = 2;      ///< objects that go in each frame
+    unsigned arrivals = 8;     ///< objects that come in each frame, at most
+    bool touches_all = false;  ///< writes every byte: the footprint counts
     bool with_pins = true;
 };
 

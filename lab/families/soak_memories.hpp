@@ -30,20 +30,18 @@ struct relocatable {
     resident_region region;
     cairn::relocatable_heap heap;
     cairn::work_limit budget;
-    const cairn::relocation* how;
     std::deque<cairn::pinned<void>> pins;
     std::vector<float> overshoot_ns;
     std::uint64_t moved = 0;
 
-    relocatable(const plan& p, cairn::work_limit b, const cairn::relocation& way = cairn::by_bytes)
+    relocatable(const plan& p, cairn::work_limit b)
         : region{p.region},
-          heap{region.slice(), cairn::system_memory(), {.object_count = p.object_count}},
-          budget{b},
-          how{&way} {
+          heap{region.slice(), cairn::system_memory(), {.object_count = 4'096}},
+          budget{b} {
         overshoot_ns.reserve(p.frames);
     }
     [[nodiscard]] bool compacts() const { return budget.steps != 0; }
-    id allocate(std::size_t size) { return heap.allocate(size, cairn::default_alignment, *how); }
+    id allocate(std::size_t size) { return heap.allocate(size); }
     void deallocate(id h, std::size_t) { heap.deallocate(h); }
     void* at(id h) { return heap.get(h); }
     void hold(id h) { pins.push_back(heap.pin(h)); }
