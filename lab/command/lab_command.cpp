@@ -268,7 +268,6 @@ private:
 
 void lab_run::look_around() {
     options_.full = words_->full;
-    options_.source = words_->source;
     options_.cachegrind = words_->cachegrind && has_valgrind;
     if (words_->cachegrind && !has_valgrind) {
         bad_->add("--cachegrind: there is no valgrind for this system");

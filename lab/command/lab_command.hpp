@@ -21,7 +21,6 @@ struct lab_arguments {
     bool markdown = false;             ///< to `markdown_file`, or to the terminal
     std::string markdown_file;
     bool cachegrind = false;
-    std::string source;
     double speed = 1;
     double time_limit = 0;
 };

@@ -77,8 +77,6 @@ CLI::App* add_lab(CLI::App& app, lab::lab_arguments& a) {
         "--cachegrind", a.cachegrind,
         "misses and instructions too, with valgrind: cache-walk (with --full table 3.2 at its full "
         "size), struct-layout, aos-soa, showdown");
-    command->add_option("--source", a.source, "what the experiment `parser` parses")
-        ->type_name("FILE");
     CLI::Option* const show =
         command->add_option("--show", a.show, "a JSON file of an earlier run; nothing is measured")
             ->type_name("FILE");

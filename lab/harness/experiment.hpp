@@ -250,7 +250,6 @@ private:
 struct run_options {
     bool full = false;
     bool cachegrind = false;     ///< --cachegrind: caches are simulated too
-    std::string source;          ///< --source FILE, for `parser`
     std::vector<unsigned> cpus;  ///< those we may run on
     [[nodiscard]] unsigned hardware_threads() const {
         return cpus.empty() ? 1u : static_cast<unsigned>(cpus.size());

@@ -145,8 +145,7 @@ bool worker::start(const experiment& e, const comparison& c, const contender& wh
                    c.name,
                    who.name,
                    cpus,
-                   e.options().full ? "full" : "quick",
-                   e.options().source};
+                   e.options().full ? "full" : "quick"};
     if (const malloc_library* const library =
             who.malloc_library.empty() ? nullptr : find_malloc_library(who.malloc_library)) {
         order.is_anew = true;
@@ -263,7 +262,7 @@ std::string library_obstacle(const contender& who) {
 }  // namespace
 
 int worker_main(int argc, char** argv) {
-    if (argc < 8) return 127;
+    if (argc < 7) return 127;
     const pipe_ends ends = ends_of_this_child();
     run_options options;
     for (const char* p = argv[5]; *p != '\0';) {
@@ -274,7 +273,6 @@ int worker_main(int argc, char** argv) {
     }
     remember_cpus(options.cpus);
     options.full = std::string_view{argv[6]} == "full";
-    options.source = argv[7];
     try {
         const found_row row = find_row(argv[2], argv[3], argv[4], options);
         if (row.who != nullptr) {

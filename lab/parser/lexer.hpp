@@ -4,14 +4,8 @@
 //      ^^^ ^^^^^ ^ ^^^^^^^^^^ ...                 a token is a kind and a piece of the source
 #pragma once
 
-#include <bit>
 #include <cstdint>
-#include <cstring>
 #include <string_view>
-
-#if defined(__SSE2__)
-#    include <emmintrin.h>
-#endif
 
 namespace lab::parser {
 
@@ -53,12 +47,9 @@ struct token {
     std::uint32_t size = 0;
 };
 
-/// Bytes behind the source that the lexer may read (and that are no part of a word).
-inline constexpr std::uint32_t padding = 32;
-
 class lexer {
 public:
-    /// Requires: `padding` zero bytes follow the source (padded_source, source.hpp).
+    /// Requires: a zero byte follows the source, as in a std::string.
     explicit lexer(std::string_view source) noexcept : text_{source.data()} {}
 
     [[nodiscard]] token next() noexcept;
@@ -104,38 +95,6 @@ struct first_byte_table {
 };
 inline constexpr first_byte_table bytes;
 
-/// How many bytes from `p` on are letters, digits or '_'. Sixteen at a time where the processor can:
-/// the length of a word is what a branch cannot predict.
-inline std::uint32_t word_size(const char* p) noexcept {
-    std::uint32_t size = 0;
-#if defined(__SSE2__)
-    for (;; size += 16) {
-        const __m128i c = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p + size));
-        const auto in_range = [](__m128i v, char low, char high) {
-            return _mm_and_si128(_mm_cmpgt_epi8(v, _mm_set1_epi8(static_cast<char>(low - 1))),
-                                 _mm_cmplt_epi8(v, _mm_set1_epi8(static_cast<char>(high + 1))));
-        };
-        const __m128i letters = in_range(_mm_or_si128(c, _mm_set1_epi8(0x20)), 'a', 'z');
-        const __m128i others =
-            _mm_or_si128(in_range(c, '0', '9'), _mm_cmpeq_epi8(c, _mm_set1_epi8('_')));
-        const auto mask = static_cast<unsigned>(_mm_movemask_epi8(_mm_or_si128(letters, others)));
-        if (mask != 0xffff) [[likely]] {
-            return size + static_cast<std::uint32_t>(std::countr_one(mask));
-        }
-    }
-#else
-    while (bytes.word[static_cast<unsigned char>(p[size])]) ++size;
-    return size;
-#endif
-}
-
-/// The word as a number, when it is short enough for a keyword: compared without branches.
-inline std::uint32_t as_number(const char* p, std::uint32_t size) noexcept {
-    std::uint32_t v;
-    std::memcpy(&v, p, sizeof v);
-    return size < 4 ? v & ((std::uint32_t{1} << (8 * size)) - 1) : v;
-}
-
 }  // namespace detail
 
 inline token lexer::next() noexcept {
@@ -150,19 +109,15 @@ inline token lexer::next() noexcept {
     }
     const unsigned char first = byte_at(at);
     if (detail::bytes.word[first]) {
-        const std::uint32_t size = detail::word_size(text_ + at);
+        std::uint32_t size = 1;
+        while (detail::bytes.word[byte_at(at + size)]) ++size;
         at_ = at + size;
-        token_kind kind = detail::bytes.single[first];
-        const std::uint32_t word = detail::as_number(text_ + at, size);
-        static constexpr auto number_of = [](const char(&w)[5]) { return detail::as_number(w, 4); };
-        if (size <= 4) {
-            static const std::uint32_t let = number_of("let\0"), fn = number_of("fn\0\0"),
-                                       if_ = number_of("if\0\0"), else_ = number_of("else");
-            kind = word == let ? token_kind::let : kind;
-            kind = word == fn ? token_kind::fn : kind;
-            kind = word == if_ ? token_kind::if_ : kind;
-            kind = word == else_ ? token_kind::else_ : kind;
-        }
+        const std::string_view word{text_ + at, size};
+        const token_kind kind = word == "let"    ? token_kind::let
+                                : word == "fn"   ? token_kind::fn
+                                : word == "if"   ? token_kind::if_
+                                : word == "else" ? token_kind::else_
+                                                 : detail::bytes.single[first];
         return {kind, at, size};
     }
     const bool pair =

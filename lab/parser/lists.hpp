@@ -10,38 +10,27 @@
 #include <cstddef>
 #include <memory>
 #include <memory_resource>
-#include <utility>
 #include <vector>
 
 #include "lab/parser/article_arena.hpp"
-#include "lab/parser/small_vector.hpp"
 #include "lab/parser/tree.hpp"
 
 namespace lab::parser {
 
-/// std::vector, whatever malloc there is.
-struct vector_lists {
-    using children = std::vector<node_index>;
+/// A vector that finds its memory itself.
+template <class Vector>
+struct lists_of {
+    using children = Vector;
     children start() { return {}; }
-    children finish(children&& c) { return std::move(c); }
     void reset() {}
 };
-
-struct small_vector_lists {
-    using children = small_vector<node_index, 8>;
-    children start() { return {}; }
-    children finish(children&& c) { return std::move(c); }
-    void reset() {}
-};
+using vector_lists = lists_of<std::vector<node_index>>;
 
 /// std::pmr::vector over a monotonic resource that gives everything back after each parse.
 struct pmr_lists {
     using children = std::pmr::vector<node_index>;
     std::pmr::monotonic_buffer_resource resource;
-    pmr_lists() = default;
-    explicit pmr_lists(std::pmr::memory_resource* upstream) : resource{upstream} {}
     children start() { return children{&resource}; }
-    children finish(children&& c) { return std::move(c); }
     void reset() { resource.release(); }
 };
 
@@ -51,7 +40,6 @@ struct pmr_buffer_lists {
     std::vector<std::byte> buffer = std::vector<std::byte>(std::size_t{64} << 20);
     std::pmr::monotonic_buffer_resource resource{buffer.data(), buffer.size()};
     children start() { return children{&resource}; }
-    children finish(children&& c) { return std::move(c); }
     void reset() { resource.release(); }
 };
 
@@ -74,7 +62,6 @@ struct bump_lists {
     std::vector<std::byte> buffer = std::vector<std::byte>(std::size_t{64} << 20);
     std::unique_ptr<std::byte*> next = std::make_unique<std::byte*>(buffer.data());
     children start() { return children{allocator<node_index>{next.get()}}; }
-    children finish(children&& c) { return std::move(c); }
     void reset() { *next = buffer.data(); }
 };
 
@@ -82,7 +69,6 @@ struct article_lists {
     using children = std::vector<node_index, article_allocator<node_index>>;
     article_arena arena;
     children start() { return children{article_allocator<node_index>{&arena}}; }
-    children finish(children&& c) { return std::move(c); }
     void reset() { arena.release(); }
 };
 
@@ -101,18 +87,15 @@ struct cairn_vector_lists {
     using children = std::vector<node_index, allocator>;
     Arena arena;
     children start() { return children{allocator{arena}}; }
-    children finish(children&& c) { return std::move(c); }
     void reset() { arena.reset(); }
 };
 
 /// cairn as one would write it from the start: lists are collected at the tip of the arena, nodes
 /// keep a pointer and a size, and nobody destroys anything.
-template <class Arena = coalescing_arena>
 struct cairn_builder_lists {
     using children = cairn::slice<node_index>;
-    Arena arena;
-    cairn::builder<node_index, Arena> start() { return cairn::builder<node_index, Arena>{arena}; }
-    children finish(cairn::builder<node_index, Arena>&& c) { return c.finish(); }
+    coalescing_arena arena;
+    auto start() { return cairn::builder<node_index, coalescing_arena>{arena}; }
     void reset() { arena.reset(); }
 };
 

@@ -12,30 +12,19 @@
 //
 // `Lists` says what the lists of children are made of:
 //      Lists::children         what a node keeps
-//      Lists::collector        collects indices: push_back(index)
-//      lists.start()           a collector;  lists.finish(collector&&)  children of it
+//      lists.start()           collects indices with push_back(index): the children themselves, or
+//                              something whose finish() returns them
 #pragma once
 
-#include <string>
+#include <array>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 #include "lab/parser/lexer.hpp"
 #include "lab/parser/tree.hpp"
 
 namespace lab::parser {
-
-/// Where and why a source does not parse; empty when it does.
-struct syntax_error {
-    std::uint32_t offset = 0;
-    const char* expected = nullptr;
-    explicit operator bool() const noexcept { return expected != nullptr; }
-};
-
-/// "line 3, column 7: expected an expression".
-[[nodiscard]] std::string describe(const syntax_error& e, std::string_view source);
-
-inline constexpr int deepest_nesting = 2000;
 
 template <class Lists>
 class parser {
@@ -47,29 +36,26 @@ public:
         advance();
     }
 
-    /// Appends to the tree. On an error the tree holds what was understood until then.
-    syntax_error parse() {
-        while (now_.kind != token_kind::end && !error_) {
+    /// Appends to the tree. Returns: false when the source is not of the language; the tree holds
+    /// what was understood until then.
+    bool parse() {
+        while (now_.kind != token_kind::end && now_.kind != token_kind::error) {
             bool is_value = false;
             const node_index i = statement(is_value);
-            if (is_value) expect(token_kind::semicolon, "';'");
+            if (is_value) expect(token_kind::semicolon);
             tree_.roots.push_back(i);
         }
-        return error_;
+        return now_.kind == token_kind::end;
     }
 
 private:
-    void advance() noexcept { now_ = lexer_.next(); }
-
-    void fail(const char* expected) noexcept {
-        if (!error_) error_ = {now_.offset, expected};
-        now_.kind = token_kind::error;  // no rule accepts it: everything unwinds
+    /// An error stays where it is: no rule accepts it, so everything unwinds.
+    void advance() noexcept {
+        if (now_.kind != token_kind::error) now_ = lexer_.next();
     }
-    void expect(token_kind kind, const char* what) noexcept {
-        if (now_.kind == kind)
-            advance();
-        else
-            fail(what);
+    void fail() noexcept { now_.kind = token_kind::error; }
+    void expect(token_kind kind) noexcept {
+        if (!accept(kind)) fail();
     }
     bool accept(token_kind kind) noexcept {
         if (now_.kind != kind) return false;
@@ -84,50 +70,53 @@ private:
         return static_cast<node_index>(tree_.nodes.size() - 1);
     }
 
+    template <class Collected>
+    static children children_of(Collected&& collected) {
+        if constexpr (std::is_same_v<Collected, children>) {
+            return std::move(collected);
+        } else {
+            return collected.finish();
+        }
+    }
+
     /// `is_value`: an expression, whose ';' the caller has still to expect.
     node_index statement(bool& is_value) {
         is_value = now_.kind != token_kind::let;
         if (is_value) return expression(0);
         advance();
         const text_piece name = piece();
-        expect(token_kind::name, "a name");
-        expect(token_kind::assign, "'='");
+        expect(token_kind::name);
+        expect(token_kind::assign);
         const node_index value = expression(0);
-        expect(token_kind::semicolon, "';'");
+        expect(token_kind::semicolon);
         return add<let_node>(name, value);
     }
 
-    struct precedence_table {  // 0: not infix
-        std::uint8_t of[32] = {};
-        constexpr precedence_table() {
-            const auto set = [&](token_kind k, std::uint8_t strength) {
-                of[static_cast<std::size_t>(k)] = strength;
-            };
-            set(token_kind::or_, 1);
-            set(token_kind::and_, 2);
-            for (const auto k : {token_kind::equal, token_kind::not_equal}) set(k, 3);
-            for (const auto k : {token_kind::less, token_kind::less_equal, token_kind::greater,
-                                 token_kind::greater_equal}) {
-                set(k, 4);
+    /// How strongly an operator binds its operands; 0: it is not infix.
+    [[nodiscard]] static constexpr std::array<std::uint8_t, 32> strengths() noexcept {
+        constexpr token_kind levels[][2] = {{token_kind::or_, token_kind::or_},
+                                            {token_kind::and_, token_kind::and_},
+                                            {token_kind::equal, token_kind::not_equal},
+                                            {token_kind::less, token_kind::greater_equal},
+                                            {token_kind::plus, token_kind::minus},
+                                            {token_kind::star, token_kind::percent}};
+        std::array<std::uint8_t, 32> of{};
+        std::uint8_t strength = 0;
+        for (const auto& [first, last] : levels) {
+            ++strength;
+            for (auto k = static_cast<std::size_t>(first); k <= static_cast<std::size_t>(last);
+                 ++k) {
+                of[k] = strength;
             }
-            for (const auto k : {token_kind::plus, token_kind::minus}) set(k, 5);
-            for (const auto k : {token_kind::star, token_kind::slash, token_kind::percent})
-                set(k, 6);
         }
-    };
-    static_assert(static_cast<std::size_t>(token_kind::not_) < 32);
-
+        return of;
+    }
     [[nodiscard]] static int precedence(token_kind k) noexcept {
-        static constexpr precedence_table table;
-        return table.of[static_cast<std::size_t>(k)];
+        static constexpr std::array<std::uint8_t, 32> of = strengths();
+        return of[static_cast<std::size_t>(k)];
     }
 
     node_index expression(int above) {
-        if (++depth_ > deepest_nesting) {
-            fail("less deeply nested expressions");
-            --depth_;
-            return 0;
-        }
         node_index left = prefix();
         for (;;) {
             const token_kind operation = now_.kind;
@@ -139,9 +128,8 @@ private:
                 advance();
                 (void)operands.push_back(expression(strength));
             } while (now_.kind == operation);
-            left = add<infix_node<children>>(operation, lists_.finish(std::move(operands)));
+            left = add<infix_node<children>>(operation, children_of(std::move(operands)));
         }
-        --depth_;
         return left;
     }
 
@@ -149,10 +137,7 @@ private:
         const token_kind operation = now_.kind;
         if (operation != token_kind::minus && operation != token_kind::not_) return postfix();
         advance();
-        if (++depth_ > deepest_nesting) fail("less deeply nested expressions");
-        const node_index operand = error_ ? 0 : prefix();
-        --depth_;
-        return add<prefix_node>(operation, operand);
+        return add<prefix_node>(operation, prefix());
     }
 
     node_index postfix() {
@@ -178,8 +163,8 @@ private:
             do (void)collected.push_back(expression(0));
             while (accept(token_kind::comma));
         }
-        expect(token_kind::right_paren, "')'");
-        return lists_.finish(std::move(collected));
+        expect(token_kind::right_paren);
+        return children_of(std::move(collected));
     }
 
     node_index primary() {
@@ -192,7 +177,7 @@ private:
             case token_kind::left_paren: {
                 advance();
                 const node_index inside = expression(0);
-                expect(token_kind::right_paren, "')'");
+                expect(token_kind::right_paren);
                 return inside;
             }
             case token_kind::left_brace:
@@ -202,7 +187,7 @@ private:
             case token_kind::if_:
                 return choice();
             default:
-                fail("an expression");
+                fail();
                 return 0;
         }
     }
@@ -210,42 +195,40 @@ private:
     node_index block() {
         advance();
         auto statements = lists_.start();
-        while (now_.kind != token_kind::right_brace && !error_) {
+        while (now_.kind != token_kind::right_brace && now_.kind != token_kind::error) {
             bool is_value = false;
             (void)statements.push_back(statement(is_value));
             // The last expression of a block is its value and needs no ';'.
-            if (is_value && now_.kind != token_kind::right_brace) {
-                expect(token_kind::semicolon, "';' or '}'");
-            }
+            if (is_value && now_.kind != token_kind::right_brace) { expect(token_kind::semicolon); }
         }
-        expect(token_kind::right_brace, "'}'");
-        return add<block_node<children>>(lists_.finish(std::move(statements)));
+        expect(token_kind::right_brace);
+        return add<block_node<children>>(children_of(std::move(statements)));
     }
 
     node_index lambda() {
         advance();
-        expect(token_kind::left_paren, "'('");
+        expect(token_kind::left_paren);
         auto parameters = lists_.start();
         if (now_.kind != token_kind::right_paren) {
             do {
                 const text_piece name = piece();
-                expect(token_kind::name, "a parameter's name");
+                expect(token_kind::name);
                 (void)parameters.push_back(add<name_node>(name));
             } while (accept(token_kind::comma));
         }
-        expect(token_kind::right_paren, "')'");
-        auto kept = lists_.finish(std::move(parameters));
+        expect(token_kind::right_paren);
+        auto kept = children_of(std::move(parameters));
         const node_index body = expression(0);
         return add<lambda_node<children>>(body, std::move(kept));
     }
 
     node_index choice() {
         advance();
-        expect(token_kind::left_paren, "'('");
+        expect(token_kind::left_paren);
         const node_index condition = expression(0);
-        expect(token_kind::right_paren, "')'");
+        expect(token_kind::right_paren);
         const node_index then = expression(0);
-        expect(token_kind::else_, "'else'");
+        expect(token_kind::else_);
         const node_index otherwise = expression(0);
         return add<if_node>(condition, then, otherwise);
     }
@@ -254,8 +237,6 @@ private:
     Lists& lists_;
     tree<children>& tree_;
     token now_;
-    syntax_error error_;
-    int depth_ = 0;
 };
 
 }  // namespace lab::parser

@@ -1,15 +1,8 @@
 #include "lab/parser/source.hpp"
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
 #include <iterator>
 #include <vector>
-
-#include "lab/harness/experiment.hpp"
-#include "lab/parser/parser.hpp"
 
 namespace lab::parser {
 
@@ -112,13 +105,6 @@ std::string filled_in(const std::string& shape, random_numbers& random) {
     return text;
 }
 
-/// Lists of nothing special, for the try-out.
-struct plain_lists {
-    using children = std::vector<node_index>;
-    children start() { return {}; }
-    children finish(children&& c) { return std::move(c); }
-};
-
 }  // namespace
 
 std::string generate_source(std::size_t lines, std::uint64_t seed) {
@@ -144,39 +130,6 @@ std::string generate_source(std::size_t lines, std::uint64_t seed) {
 std::size_t count_lines(std::string_view source) {
     const auto ends = static_cast<std::size_t>(std::count(source.begin(), source.end(), '\n'));
     return ends + (source.empty() || source.back() == '\n' ? 0 : 1);
-}
-
-std::string describe(const syntax_error& e, std::string_view source) {
-    const std::string_view before = source.substr(0, e.offset);
-    const std::size_t line =
-        1 + static_cast<std::size_t>(std::count(before.begin(), before.end(), '\n'));
-    const std::size_t start = before.rfind('\n');
-    const std::size_t column = e.offset - (start == std::string_view::npos ? 0 : start + 1) + 1;
-    return "line " + std::to_string(line) + ", column " + std::to_string(column) + ": expected " +
-           e.expected;
-}
-
-std::string read_source(const std::string& path) {
-    std::ifstream in{path, std::ios::binary};
-    std::error_code e;
-    if (!in || std::filesystem::is_directory(path, e)) {
-        throw bad_input{"the source '" + path +
-                        "' cannot be read: " + (in ? "it is a directory" : std::strerror(errno))};
-    }
-    std::string text{std::istreambuf_iterator<char>{in}, {}};
-    if (text.size() > 0xffff'0000u)
-        throw bad_input{"the source '" + path + "' is larger than 4 GiB"};
-    if (text.find('\0') != std::string::npos) {
-        throw bad_input{"the source '" + path + "' does not parse: it holds a zero byte"};
-    }
-    const padded_source padded{text};
-    plain_lists lists;
-    tree<plain_lists::children> t;
-    const syntax_error error = parser<plain_lists>{padded.view(), lists, t}.parse();
-    if (error)
-        throw bad_input{"the source '" + path + "' does not parse: " + describe(error, text)};
-    if (t.roots.empty()) throw bad_input{"the source '" + path + "' holds no statement"};
-    return text;
 }
 
 }  // namespace lab::parser

@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <string_view>
+#include <type_traits>
 #include <variant>
 #include <vector>
 
@@ -33,38 +34,38 @@ struct name_node {
 };
 struct prefix_node {
     token_kind operation;
-    node_index operand;
+    node_index child;
 };
 template <class Children>
 struct infix_node {  ///< a + b + c is one node with three operands
     token_kind operation;
-    Children operands;
+    Children children;
 };
 template <class Children>
 struct call_node {  ///< of a name: f(x)
-    text_piece callee;
-    Children arguments;
+    text_piece text;
+    Children children;
 };
 template <class Children>
 struct computed_call_node {  ///< of what another expression gives: f(x)(y)
-    node_index callee;
-    Children arguments;
+    node_index child;
+    Children children;
 };
 struct let_node {
-    text_piece name;
-    node_index value;
+    text_piece text;
+    node_index child;
 };
 struct if_node {
     node_index condition, then, otherwise;
 };
 template <class Children>
 struct block_node {
-    Children statements;
+    Children children;
 };
 template <class Children>
 struct lambda_node {
-    node_index body;
-    Children parameters;
+    node_index child;
+    Children children;
 };
 
 template <class Children>
@@ -84,53 +85,25 @@ template <class Children>
 [[nodiscard]] std::uint64_t hash_of(const tree<Children>& t, std::string_view source) {
     std::uint64_t h = 14695981039346656037u;
     const auto mix = [&](std::uint64_t v) { h = (h ^ v) * 1099511628211u; };
-    const auto piece = [&](text_piece p) {
-        for (const char c : source.substr(p.offset, p.size)) mix(static_cast<unsigned char>(c));
-    };
-    const auto list = [&](const Children& children) {
-        mix(children.size());
-        for (const node_index i : children) mix(i);
-    };
-    struct visitor {
-        decltype(mix)& m;
-        decltype(piece)& p;
-        decltype(list)& l;
-        void operator()(const number_node& n) { p(n.text); }
-        void operator()(const name_node& n) { p(n.text); }
-        void operator()(const prefix_node& n) {
-            m(static_cast<std::uint64_t>(n.operation));
-            m(n.operand);
+    const auto add = [&]<class Node>(const Node& n) {
+        if constexpr (requires { n.operation; }) mix(static_cast<std::uint64_t>(n.operation));
+        if constexpr (requires { n.child; }) mix(n.child);
+        if constexpr (requires { n.text; }) {
+            for (const char c : source.substr(n.text.offset, n.text.size)) {
+                mix(static_cast<unsigned char>(c));
+            }
         }
-        void operator()(const infix_node<Children>& n) {
-            m(static_cast<std::uint64_t>(n.operation));
-            l(n.operands);
+        if constexpr (requires { n.children; }) {
+            mix(n.children.size());
+            for (const node_index i : n.children) mix(i);
         }
-        void operator()(const let_node& n) {
-            p(n.name);
-            m(n.value);
-        }
-        void operator()(const if_node& n) {
-            m(n.condition);
-            m(n.then);
-            m(n.otherwise);
-        }
-        void operator()(const call_node<Children>& n) {
-            p(n.callee);
-            l(n.arguments);
-        }
-        void operator()(const computed_call_node<Children>& n) {
-            m(n.callee);
-            l(n.arguments);
-        }
-        void operator()(const block_node<Children>& n) { l(n.statements); }
-        void operator()(const lambda_node<Children>& n) {
-            m(n.body);
-            l(n.parameters);
+        if constexpr (std::is_same_v<Node, if_node>) {
+            for (const node_index i : {n.condition, n.then, n.otherwise}) mix(i);
         }
     };
     for (const node<Children>& n : t.nodes) {
         mix(n.index());
-        std::visit(visitor{mix, piece, list}, n);
+        std::visit(add, n);
     }
     for (const node_index i : t.roots) mix(i);
     return h;

@@ -1,6 +1,11 @@
-// lab/peers/boost.hpp - what Boost has: pools, a heap in a buffer, a stack without locks, an allocator.
+// lab/peers/boost.hpp - what Boost has: pools, a heap in a buffer, a stack without locks, an
+// allocator, a small vector.
 #pragma once
 
+#if defined(__GNUC__) && !defined(__clang__)  // gcc 12 sees a length that small_vector has not
+#    pragma GCC diagnostic ignored "-Wstringop-overread"
+#endif
+#include <boost/container/small_vector.hpp>
 #include <boost/interprocess/managed_external_buffer.hpp>
 #include <boost/lockfree/queue.hpp>
 #include <boost/lockfree/stack.hpp>
@@ -101,6 +106,11 @@ struct boost {
     template <class T>
     static void offer(kinds::object_pools<T>, auto visit) {
         visit.template operator()<objects<T>>("boost::object_pool, last in first out");
+    }
+    template <class T>
+    static void offer(kinds::small_vectors<T>, auto visit) {
+        visit.template operator()<::boost::container::small_vector<T, 8>>(
+            "boost::container::small_vector of 8");
     }
     static void offer(kinds::node_allocators, auto visit) {
         visit.template operator()<node_allocator>("boost::fast_pool_allocator");

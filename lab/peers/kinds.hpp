@@ -27,7 +27,9 @@ struct heaps {};  ///< any size, any order: families/heap_family.hpp
 template <class T>
 struct object_pools {};  ///< construct(), destroy(p): experiments/object-pool.cpp
 template <class T>
-struct stores {};           ///< things that come and go: families/particle_stores.hpp
+struct stores {};  ///< things that come and go: families/particle_stores.hpp
+template <class T>
+struct small_vectors {};    ///< the first elements lie inside: experiments/parser.cpp
 struct node_allocators {};  ///< a template for std::map: experiments/nodes.cpp
 struct graphs {};           ///< objects with cycles: families/graph_family.hpp
 template <class Base>

@@ -77,6 +77,11 @@ constexpr auto use_store = []<class S>(const char*) {
 constexpr auto use_node_allocator = []<template <class> class A>(const char*) {
     expect(std::list<int, A<int>>{1, 2, 3}.size() == 3);
 };
+constexpr auto use_small_vector = []<class V>(const char*) {
+    V all;
+    all.push_back(1);
+    expect(all.size() == 1 && *all.begin() == 1);
+};
 constexpr auto use_graph = []<class G>(const char*) {
     G all{{100, 10}};
     all.make(0);
@@ -107,6 +112,7 @@ int main() {
     each<kinds::heaps<(1 << 16)>>(use_heap);
     each<kinds::object_pools<int>>(use_object_pool);
     each<kinds::stores<unsigned>>(use_store);
+    each<kinds::small_vectors<int>>(use_small_vector);
     each<kinds::node_allocators>(use_node_allocator);
     each<kinds::graphs>(use_graph);
     each<kinds::polymorphic_stores<base>>(use_polymorphic_store);

@@ -53,7 +53,7 @@ def one_sentence(stderr):
 for words in (["--nonsense"], ["lab", "--nonsense"], ["lab", "--json"], [], ["lab", "--quick", "--full"],
               ["lab", "--speed", "never"], ["elsewhere"],
               *(["lab", "unknown-length", word, value] for word in ("--speed", "--time-limit") for value in ("nan", "inf", "-inf", "-1", "0", "1e300", "")),
-              *(["lab", "unknown-length", word, ""] for word in ("--json", "--html", "--markdown", "--source")),
+              *(["lab", "unknown-length", word, ""] for word in ("--json", "--html", "--markdown")),
               ["lab", "unknown-length", "--json="], ["lab", "--compare", "", "x"], ["lab", "--compare", "x", ""], ["lab", ""], [""]):
     code, out, err = run(*words)
     check(code == 2 and one_sentence(err), f"'cairn {' '.join(words)}' is refused with one sentence", err)
@@ -123,20 +123,9 @@ check(code == 2 and "nosuch" in err and "/nowhere" in err, "both mistakes are na
 check([e["name"] for e in report("a.json")["experiments"]] == ["temporary-objects"], "the other experiment is written")
 check(len(report("a.json")["errors"]) == 2, "errors are in the report")
 
-(folder / "wrong.txt").write_text("let a = f(1,\n  2;\n")
-for source, piece in (("missing.txt", "cannot be read"), ("wrong.txt", "line 2, column 4"), (".", "directory"),
-                      ("empty.txt", "no statement")):
-    (folder / "empty.txt").write_text("")
-    code, out, err = run("lab", "parser", "linear", "--source", source, "--speed", "0.02", "--quiet", "--json", "b.json")
-    check(code == 2 and one_sentence(err) and piece in err, f"--source {source}: one sentence", err)
-    written = {e["name"]: e for e in report("b.json")["experiments"]}
-    check(written["linear"]["cases"] and not written["parser"]["cases"] and written["parser"]["error"],
-          f"--source {source}: the other experiment is measured")
-
-(folder / "small.txt").write_text("let a = f(1, 2);\n" * 200)
-code, out, err = run("lab", "parser", "--source", "small.txt", "--speed", "0.05", "--json", "c.json", "--html", "c.html")
+code, out, err = run("lab", "parser", "--speed", "0.05", "--json", "c.json", "--html", "c.html")
 rows = report("c.json")["experiments"][0]["cases"][0]["contenders"]
-check(code == 0 and all(r["status"] == "ok" for r in rows), "a source of the user is parsed by all, to one tree", err)
+check(code == 0 and all(r["status"] == "ok" for r in rows), "the source is parsed by all, to one tree", err)
 check("lines/s" in out and "stddev" in out, "the parser's table shows mean and standard deviation")
 page = (folder / "c.html").read_text()  # with plots (its JSON in it), or the plain one
 check(("<svg" in page or 'id="run"' in page) and "lines per second" in page, "the page holds the figures")
@@ -161,7 +150,7 @@ del slower["experiments"][0]["cases"][0]["contenders"][2]
 code, out, err = run("lab", "--compare", "c.json", "slower.json", "--markdown")
 check(code == 0 and "1 better, 0 worse" in out and row["name"] in out and "## No longer measured" in out and "## Gone" in out,
       "what changed is named: higher is better here, a row failed, one is gone", out + err)
-code, out, err = run("lab", "--compare", "c.json", "small.txt")
+code, out, err = run("lab", "--compare", "c.json", "c.html")
 check(code == 2 and one_sentence(err) and "not JSON" in err, "what is no report is refused in one sentence", err)
 for text in ("", "[1]", '{"schema":1}', '{"schema":"1"}', '{"schema":2}', '{"schema":1,"machine":{},"experiments":5}',
              '{"schema":1,"machine":{},"experiments":["x"]}', '{"schema":1,"machine":{},"experiments":[{"cases":[{"contenders":[3]}]}]}'):
