@@ -27,51 +27,33 @@ std::string named(unsigned threads) {
 
 // ---- slots of 64 bytes --------------------------------------------------------------------------
 
-template <class Add>
-void add_everybody(lab::comparison& c, Add add) {
-    add.template operator()<magazine_limit<64>>(c, kind::limit, "magazines of 64, spin lock");
-    add.template operator()<cairn_threads>(c, kind::cairn, "cairn::concurrent_pool");
-    add.template operator()<cairn_heap_threads>(c, kind::cairn, "cairn::concurrent_heap");
-    add.template operator()<cairn_limited_threads>(c, kind::cairn,
+/// make.operator()<A>() returns the factory of a row.
+template <class Make>
+void add_everybody(lab::comparison& c, Make make) {
+    const auto add = [&]<class A>(kind k, const char* who) {
+        c.add(k, who, make.template operator()<A>());
+    };
+    add.template operator()<cairn_threads>(kind::cairn, "cairn::concurrent_pool");
+    add.template operator()<cairn_heap_threads>(kind::cairn, "cairn::concurrent_heap");
+    add.template operator()<cairn_limited_threads>(kind::cairn,
                                                    "cairn::concurrent_budget<concurrent_heap>");
-    add.template operator()<cairn_views>(c, kind::cairn, "cairn::concurrent_pool, local()");
-    add.template operator()<shared_by_all<cairn_locked>>(c, kind::cairn, "cairn::locked<pool>");
-    add.template operator()<shared_by_all<mutex_pool>>(c, kind::baseline, "fast-alloc, mutex pool");
-    add.template operator()<shared_by_all<pmr_synchronized>>(c, kind::peer,
+    add.template operator()<cairn_views>(kind::cairn, "cairn::concurrent_pool, local()");
+    add.template operator()<shared_by_all<cairn_locked>>(kind::cairn, "cairn::locked<pool>");
+    add.template operator()<shared_by_all<mutex_pool>>(kind::baseline, "fast-alloc, mutex pool");
+    add.template operator()<shared_by_all<pmr_synchronized>>(kind::peer,
                                                              "std::pmr::synchronized_pool");
     lab::offers<lab::kinds::thread_pools<slot_size>>([&]<class P>(const char* name) {
-        add.template operator()<shared_by_all<P>>(c, kind::peer, name);
+        add.template operator()<shared_by_all<P>>(kind::peer, name);
     });
+    c.mallocs(make.template operator()<malloc_of_slots>());
 }
 
 template <class Make>
 void add_case(lab::experiment& e, const std::string& what, unsigned threads, double weight,
               Make make, std::vector<lab::cause> causes = {}) {
-    const std::string name = what + ", " + named(threads);
-    lab::comparison& c =
-        e.compare(name, {.weight = weight, .unpinned = true, .causes = std::move(causes)});
-    const std::string depot = name + ", depot operations per 1000";
-    add_everybody(c, [=]<class A>(lab::comparison& in, lab::kind k, const char* who) {
-        in.add(k, who, [=] { return work_in<A>(threads, depot, make); });
-    });
-    c.mallocs([=] { return work_in<malloc_of_slots>(threads, depot, make); });
-    e.also(c, depot, {.unit = "operations"});
-}
-
-/// More threads than processors: who is interrupted in the middle of an exchange holds up others only
-/// where there is a lock. Times are the scheduler's; the counts are exact.
-void add_crowd(lab::experiment& e, unsigned crowd) {
-    const std::string name = "crowd, batches of 1000, " + named(crowd);
-    lab::comparison& c = e.compare(name, {.weight = 0.5, .unpinned = true, .compares = false});
-    const std::string depot = name + ", depot operations per 1000";
-    const auto add = [&]<class A>(lab::kind k, const char* who) {
-        c.add(k, who, [=] { return work_in<A>(crowd, depot, [] { return batches{}; }); });
-    };
-    add.operator()<cairn_threads>(kind::cairn, "cairn::concurrent_pool");
-    add.operator()<cairn_heap_threads>(kind::cairn, "cairn::concurrent_heap");
-    add.operator()<cairn_views>(kind::cairn, "cairn::concurrent_pool, local()");
-    add.operator()<shared_by_all<mutex_pool>>(kind::baseline, "fast-alloc, mutex pool");
-    e.also(c, depot, {.unit = "operations", .compares = false});
+    add_everybody(e.compare(what + ", " + named(threads),
+                            {.weight = weight, .unpinned = true, .causes = std::move(causes)}),
+                  [=]<class A> { return [=] { return work_in<A>(threads, make); }; });
 }
 
 void add_slots(lab::experiment& e, const std::vector<unsigned>& counts) {
@@ -83,24 +65,17 @@ void add_slots(lab::experiment& e, const std::vector<unsigned>& counts) {
         add_case(e, "batches of 1000", count, 1, [] { return batches{}; });
     }
     const unsigned all = counts.back();
-    for (const unsigned crowd : {4u, 8u, 16u}) {
-        if (crowd > all) add_crowd(e, crowd);
-    }
     if (all < 2) return;
     lab::comparison& c = e.compare("producer and consumer", {.weight = 1, .unpinned = true});
     c.limit("ring without an allocator",
             [] { return producer_consumer<no_allocator>(one_size{}); });
-    add_everybody(c, []<class A>(lab::comparison& in, lab::kind k, const char* who) {
-        in.add(k, who, [] { return producer_consumer<A>(one_size{}); });
-    });
-    c.mallocs([] { return producer_consumer<malloc_of_slots>(one_size{}); });
+    add_everybody(c, []<class A> { return [] { return producer_consumer<A>(one_size{}); }; });
     add_case(e, "larson", all, 0.7, [] { return larson<one_size>{}; });
     add_case(e, "xmalloc", all, 0.7, [] { return xmalloc<one_size>{}; });
 }
 
 // ---- any size -------------------------------------------------------------------------------------
 
-/// make.operator()<A>() returns the factory of a row.
 template <class Make>
 void add_any(lab::comparison& c, Make make) {
     const auto add = [&]<class A>(kind k, const char* who) {
@@ -122,7 +97,7 @@ void add_any(lab::comparison& c, Make make) {
 template <class Make>
 void add_work(lab::experiment& e, const std::string& name, unsigned threads, Make make) {
     add_any(e.compare(named(threads) + ": " + name, {.weight = 0.6, .unpinned = true}),
-            [=]<class A> { return [=] { return work_in<A>(threads, {}, make, 512); }; });
+            [=]<class A> { return [=] { return work_in<A>(threads, make, 512); }; });
 }
 
 const char* range_of(unsigned high) { return high == 256 ? "16..256 b" : "16..4096 b"; }

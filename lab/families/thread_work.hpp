@@ -239,29 +239,23 @@ struct staff {
 
 /// `make` returns the work, which all threads share. `scale`: operations of a repetition.
 template <class A, class Make>
-auto work_in(unsigned threads, std::string depot_case, Make make, std::uint64_t scale = 1) {
+auto work_in(unsigned threads, Make make, std::uint64_t scale = 1) {
     struct all {
         decltype(make()) work;
         staff<A> crew;
         all(unsigned count, Make& make_work) : work(make_work()), crew{count} {}
     };
-    return [a = std::make_unique<all>(threads, make), threads, depot_case, scale](lab::sample& s) {
+    return [a = std::make_unique<all>(threads, make), threads, scale](lab::sample& s) {
         std::atomic<std::size_t> operations{0};
         if constexpr (requires { a->work.prepare(a->crew.view(0), 0); }) {
             lab::sample unseen{1};
             a->crew.people.run(unseen, [&](unsigned t) { a->work.prepare(a->crew.view(t), t); });
         }
-        const std::size_t before = a->crew.memory.depot_operations();
         a->crew.people.run(s, [&](unsigned t) {
             operations.fetch_add(a->work.run(a->crew.view(t), t, scale * s.repetitions()),
                                  std::memory_order_relaxed);
         });
         s.did(operations / threads);
-        const std::size_t exchanges = a->crew.memory.depot_operations() - before;
-        if (a->crew.memory.depot_operations() != 0 && !depot_case.empty()) {
-            s.also(depot_case,
-                   1000.0 * static_cast<double>(exchanges) / static_cast<double>(2 * operations));
-        }
     };
 }
 
@@ -388,8 +382,8 @@ inline void give_back_of_malloc() {
 
 template <class A>
 void release_this_thread(A& memory) {
-    if constexpr (requires { memory.heap.release_this_thread(); }) {
-        memory.heap.release_this_thread();
+    if constexpr (requires { memory.inner.release_this_thread(); }) {
+        memory.inner.release_this_thread();
     } else {
         give_back_of_malloc();
     }
@@ -427,7 +421,7 @@ auto memory_of_four(double high, std::string after, std::string trimmed) {
         s.value(static_cast<double>(peak) / static_cast<double>(live_size));
         s.also(after, static_cast<double>(taken.bytes()) / (1 << 20));
         all->people.run(s, [&](unsigned) { release_this_thread(all->memory); });
-        if constexpr (requires { all->memory.heap.trim(); }) all->memory.heap.trim();
+        if constexpr (requires { all->memory.inner.trim(); }) all->memory.inner.trim();
         s.also(trimmed, static_cast<double>(taken.bytes()) / (1 << 20));
     };
 }

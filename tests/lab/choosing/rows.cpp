@@ -84,7 +84,7 @@ void patterns() {
               covers(threads, "threads", "producer and consumer"),
           "a star stands for any text");
     check(!covers(threads, "threads", "pair, 1 thread") &&
-              !covers(threads, "threads", "pair, 2 threads, depot operations per 1000") &&
+              !covers(threads, "threads", "memory of 2 threads, peak") &&
               !covers(threads, "pool", "pair, 2 threads"),
           "and the rest is meant as it stands");
     check(covers({"heap", {"instructions, *allocate"}}, "heap", "instructions, allocate") &&
