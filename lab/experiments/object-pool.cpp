@@ -77,26 +77,6 @@ private:
     std::vector<std::unique_ptr<T>> free_;
 };
 
-template <class T>
-class mutex_and_shared {
-public:
-    std::shared_ptr<T> get() {
-        const std::lock_guard lock{mutex_};
-        if (free_.empty()) { free_.push_back(std::make_unique<T>()); }
-        T* const object = free_.back().release();
-        free_.pop_back();
-        return {object, [this](T* back) {
-                    back->reset();
-                    const std::lock_guard relock{mutex_};
-                    free_.emplace_back(back);
-                }};
-    }
-
-private:
-    std::mutex mutex_;
-    std::vector<std::unique_ptr<T>> free_;
-};
-
 /// The seed's: every object is looked up in a map when it comes back, under a mutex.
 template <class T>
 class map_and_mutex {
@@ -172,16 +152,6 @@ struct by_unique {
     }
     void give(place& p) { pool.put(std::move(p)); }
 };
-template <class T>
-struct by_shared {
-    using place = std::shared_ptr<T>;
-    mutex_and_shared<T> pool;
-    void take(place& p) {
-        p = pool.get();
-        lab::keep(p.get());
-    }
-    void give(place& p) { p.reset(); }
-};
 template <class T, class P>
 struct by_peer {
     using place = T*;
@@ -239,7 +209,6 @@ lab::comparison& add_case(lab::experiment& e, const char* name) {
             lab::made<load<by_lease<cairn::concurrent_object_pool<T>>>>());
     c.mallocs(lab::made<load<by_new<T>>>(), " new/delete");
     c.peer("vector of unique_ptr", lab::made<load<by_unique<T>>>());
-    c.peer("shared_ptr and mutex", lab::made<load<by_shared<T>>>());
     c.baseline("allocPool's design: a map and a mutex",
                lab::made<load<by_pointer<map_and_mutex<T>, T>>>())
         .note(
@@ -266,7 +235,6 @@ void add_shared(lab::experiment& e) {
     c.cairn("cairn::concurrent_object_pool, lease",
             lab::made<load_of_two<by_lease<cairn::concurrent_object_pool<cheap>>>>());
     c.mallocs(lab::made<load_of_two<by_new<cheap>>>(), " new/delete");
-    c.peer("shared_ptr and mutex", lab::made<load_of_two<by_shared<cheap>>>());
     c.baseline("allocPool's design: a map and a mutex",
                lab::made<load_of_two<by_pointer<map_and_mutex<cheap>, cheap>>>());
 }

@@ -251,57 +251,6 @@ void add_cold(lab::experiment& e) {
     c.baseline("fast-alloc pool", cold_fill<counted<fast_alloc_pool<64>>>());
 }
 
-constexpr auto pool_of_pages = [] {
-    return cairn::pool{64, cairn::alignment{16}, cairn::system_pages(), {.slots_per_chunk = many}};
-};
-constexpr auto pool_of_malloc = [] {
-    return cairn::pool{64, cairn::alignment{16}, cairn::system_memory(), {.slots_per_chunk = many}};
-};
-constexpr auto fast_pool = [] { return fast_alloc_pool<64>{many}; };
-
-/// A pool for a million slots, and the first of them; giving back is not timed.
-void add_creation(lab::experiment& e) {
-    lab::comparison& c =
-        e.compare("create for 1m and take one", {.unit = "us/pool", .weight = 0.5});
-    const auto creation = [](auto make) {
-        return lab::repeated_on(
-            1, [=] { return make; },
-            [](const auto& made, lab::sample& s) {
-                s.start();
-                auto pool = made();
-                touch(pool.allocate());
-                s.stop();
-            });
-    };
-    c.cairn("cairn::pool, pages", creation(pool_of_pages));
-    c.cairn("cairn::pool", creation(pool_of_malloc));
-    lab::offers<lab::kinds::pools<64>>([&]<class P>(const char* name) {
-        if constexpr (requires { P::is_told_the_count; }) {
-            c.peer(name, creation([] { return P{many}; }));
-        }
-    });
-    c.baseline("fast-alloc pool", creation(fast_pool));
-}
-
-void add_touched_pages(lab::experiment& e) {
-    lab::comparison& c =
-        e.compare("create for 1m and take one, pages touched",
-                  {.unit = "faults", .measure = lab::measure::value, .weight = 0.2});
-    const auto touched = [](auto make) {
-        return lab::repeated_on(
-            1, [=] { return make; },
-            [](const auto& made, lab::sample& s) {
-                const long before = lab::page_faults();
-                auto pool = made();
-                touch(pool.allocate());
-                s.value(static_cast<double>(lab::page_faults() - before));
-            });
-    };
-    c.cairn("cairn::pool, pages", touched(pool_of_pages));
-    c.cairn("cairn::pool", touched(pool_of_malloc));
-    c.baseline("fast-alloc pool", touched(fast_pool));
-}
-
 const lab::registration pool{
     "pool",
     "What does a slot of fixed size cost, alone, in bursts, in steady use and at the start?",
@@ -312,8 +261,6 @@ const lab::registration pool{
         add_size<256>(e, 0.7);
         add_thesis(e);
         add_cold(e);
-        add_creation(e);
-        add_touched_pages(e);
     }};
 
 }  // namespace

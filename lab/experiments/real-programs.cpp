@@ -25,35 +25,22 @@ using namespace cairn::literals;
 
 #if LAB_HAS_LUA
 
-template <class Heap, class... Options>
-auto lua_on(const char* script, Options... options) {
-    return [=] {
-        return [=, heap = std::make_unique<Heap>(options...)](lab::sample& s) {
-            std::uint64_t sum = 0;
-            for (std::uint64_t i = 0; i != s.repetitions(); ++i) {
-                sum = programs::run_lua(script, &cairn::lua_hook<Heap>, heap.get());
-            }
-            s.checksum(sum);
-            s.did(s.repetitions());
-        };
-    };
+/// make() returns a pointer to what `hook` is given.
+template <class Make>
+auto lua_on(const char* script, lua_Alloc hook, Make make) {
+    return lab::repeated_on(
+        1, make, [=](auto& memory) { return programs::run_lua(script, hook, memory.get()); });
 }
 
 void add_lua(lab::experiment& e, const char* name, const char* script) {
     lab::comparison& c =
         e.compare(std::string{"Lua, "} + name, {.unit = "us/run", .equal_checksums = true});
-    c.cairn("heap<>", lua_on<cairn::heap<>>(script));
-    c.cairn("heap<>, regions of 64 MiB", lua_on<cairn::heap<>>(script, cairn::grow_by{64_MiB}));
-    c.mallocs([script] {
-        return [script](lab::sample& s) {
-            std::uint64_t sum = 0;
-            for (std::uint64_t i = 0; i != s.repetitions(); ++i) {
-                sum = programs::run_lua(script, &programs::malloc_hook, nullptr);
-            }
-            s.checksum(sum);
-            s.did(s.repetitions());
-        };
-    });
+    const auto hook = &cairn::lua_hook<cairn::heap<>>;
+    c.cairn("heap<>", lua_on(script, hook, [] { return std::make_unique<cairn::heap<>>(); }));
+    c.cairn("heap<>, regions of 64 MiB", lua_on(script, hook, [] {
+                return std::make_unique<cairn::heap<>>(cairn::grow_by{64_MiB});
+            }));
+    c.mallocs(lua_on(script, &programs::malloc_hook, [] { return std::unique_ptr<int>{}; }));
 }
 
 #endif
@@ -71,16 +58,9 @@ cairn::heap<>& heap_of_large_regions() noexcept {
 
 template <class Allocator>
 auto rapidjson_on() {
-    return [] {
-        return [text = programs::document_of_1_MiB()](lab::sample& s) {
-            std::uint64_t size = 0;
-            for (std::uint64_t i = 0; i != s.repetitions(); ++i) {
-                size = programs::run_rapidjson<Allocator>(text);
-            }
-            s.checksum(size);
-            s.did(s.repetitions());
-        };
-    };
+    return lab::repeated_on(1, programs::document_of_1_MiB, [](const std::string& text) {
+        return programs::run_rapidjson<Allocator>(text);
+    });
 }
 
 #endif

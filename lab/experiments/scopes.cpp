@@ -24,7 +24,8 @@ using word = std::uint32_t;
 // ---- temporaries of nested calls ----------------------------------------------------------------
 
 constexpr unsigned call_depth = 16;
-constexpr std::size_t result_max = 20;  // words
+constexpr std::size_t result_max = 20;     // words
+constexpr std::size_t temporary_max = 88;  // words
 
 constexpr std::size_t first_count(unsigned depth) { return 16 + 24 * (depth % 4); }
 constexpr std::size_t second_count(unsigned depth) { return 8 + 40 * (depth % 3); }
@@ -79,42 +80,22 @@ struct by_scratch {
     }
 };
 
-/// What scratch() saves its callers: two arenas, handed down in turns.
-struct by_two_arenas {
-    cairn::arena one{std::size_t{1} << 16};
-    cairn::arena other{std::size_t{1} << 16};
-    [[gnu::noinline]] static words f(cairn::arena& temporary, cairn::arena& out, unsigned depth,
-                                     word seed) {
-        cairn::arena_scope mine{temporary};
-        return call(mine, out, depth, seed,
-                    [&](unsigned d, word s) { return f(out, temporary, d, s); });
-    }
-    word operator()(word seed) {
-        cairn::arena_scope top{other};
-        const words r = f(one, other, call_depth, seed);
-        return sum_of(r.first, r.count);
-    }
-};
-
-/// The floor: the stack. The result lies in the frame of the caller, as large as any may become.
-struct by_alloca {
-    [[gnu::noinline]] static words f(word* out, unsigned depth, word seed) {
-        auto* const a = static_cast<word*>(__builtin_alloca(first_count(depth) * sizeof(word)));
-        use(a, first_count(depth), seed);
-        auto* const b = static_cast<word*>(__builtin_alloca(second_count(depth) * sizeof(word)));
-        use(b, second_count(depth), seed + depth);
-        word sum = sum_of(a, first_count(depth)) + sum_of(b, second_count(depth));
-        if (depth != 0) {
-            auto* const below = static_cast<word*>(__builtin_alloca(result_max * sizeof(word)));
-            const words r = f(below, depth - 1, seed + 1);
-            sum ^= sum_of(r.first, r.count);
+/// The floor: arrays of the largest size on the stack. A result lies in the frame of the caller.
+struct by_stack {
+    struct memory {
+        word* next;
+        void* allocate(std::size_t size, cairn::alignment) {
+            return std::exchange(next, next + size / sizeof(word));
         }
-        const std::size_t count = result_count(sum);
-        use(out, count, sum);
-        return {out, count};
+    };
+    [[gnu::noinline]] static words f(memory& out, unsigned depth, word seed) {
+        word room[2 * temporary_max + result_max];
+        memory mine{room};
+        return call(mine, out, depth, seed, [&](unsigned d, word s) { return f(mine, d, s); });
     }
     word operator()(word seed) {
-        word top[result_max];
+        word room[result_max];
+        memory top{room};
         const words r = f(top, call_depth, seed);
         return sum_of(r.first, r.count);
     }
@@ -138,40 +119,6 @@ struct by_vector {
     word operator()(word seed) {
         const std::vector<word> r = f(call_depth, seed);
         return sum_of(r.data(), r.size());
-    }
-};
-
-/// What is given back when a call ends.
-struct malloc_of_call {
-    word* blocks[2];
-    unsigned count = 0;
-    ~malloc_of_call() {
-        while (count != 0) { std::free(blocks[--count]); }
-    }
-    void* allocate(std::size_t size, cairn::alignment) {
-        void* const p = std::malloc(size);
-        blocks[count++] = static_cast<word*>(p);
-        return p;
-    }
-};
-struct malloc_of_results {
-    void* allocate(std::size_t size, cairn::alignment) { return std::malloc(size); }
-};
-struct by_malloc {
-    [[gnu::noinline]] static words f(unsigned depth, word seed) {
-        malloc_of_call mine;
-        malloc_of_results out;
-        words below{};
-        const words r =
-            call(mine, out, depth, seed, [&](unsigned d, word s) { return below = f(d, s); });
-        std::free(const_cast<word*>(below.first));
-        return r;
-    }
-    word operator()(word seed) {
-        const words r = f(call_depth, seed);
-        const word sum = sum_of(r.first, r.count);
-        std::free(const_cast<word*>(r.first));
-        return sum;
     }
 };
 
@@ -220,20 +167,6 @@ struct ends_once {
     ends_once() = default;
     ends_once(const ends_once&) = delete;
     ends_once& operator=(const ends_once&) = delete;
-};
-
-/// A marker and a rewind, written where they are needed.
-template <class Arena>
-struct cairn_marks {
-    Arena arena{std::size_t{1} << 16};
-    struct scope : ends_once {
-        Arena& a;
-        decltype(a.mark()) start = a.mark();
-        explicit scope(Arena& in) : a{in} {}
-        ~scope() { a.rewind(start); }
-        void* allocate(std::size_t size) { return a.allocate(size); }
-    };
-    auto enter() { return scope{arena}; }
 };
 
 /// The floor: a pointer that is kept and put back.
@@ -357,26 +290,6 @@ struct owned_by_vector {
     auto enter() { return scope{}; }
 };
 
-/// The floor: four objects on the stack, whose destructors the compiler calls.
-struct on_the_stack {
-    struct scope : ends_once {
-        union slot {
-            counted object;
-            slot() {}
-            ~slot() {}
-        };
-        std::array<slot, 4> slots;
-        unsigned count = 0;
-        ~scope() {
-            while (count != 0) { slots[--count].object.~counted(); }
-        }
-        counted* add(word* ended, word name) {
-            return ::new (&slots[count++].object) counted{ended, name};
-        }
-    };
-    auto enter() { return scope{}; }
-};
-
 template <class Memory>
 [[gnu::noinline]] void nest_objects(Memory& m, unsigned depth, word* ended) {
     auto scope = m.enter();
@@ -401,14 +314,12 @@ const lab::registration scopes{
         e.quick_seconds = 5;
         e.how =
             "Both ends of every block are written. In the nested calls a result of unknown size is "
-            "left in the caller's memory; alloca cannot do that, its result lies in a buffer of "
+            "left in the caller's memory; the stack cannot do that, its results lie in a buffer of "
             "the largest size.";
         lab::comparison& calls = e.compare("temporaries of 17 nested calls",
                                            {.unit = "ns/call", .equal_checksums = true});
-        calls.limit("alloca", nested_calls<by_alloca>());
+        calls.limit("the stack", nested_calls<by_stack>());
         calls.cairn("cairn::scratch", nested_calls<by_scratch>());
-        calls.cairn("cairn::arena_scope, two arenas handed down", nested_calls<by_two_arenas>());
-        calls.mallocs(nested_calls<by_malloc>());
         calls.mallocs(nested_calls<by_vector>(), ", std::vector");
         calls.peer("std::pmr::monotonic_buffer_resource", nested_calls<by_pmr>());
 
@@ -420,8 +331,6 @@ const lab::registration scopes{
                     work.template operator()<cairn_scopes<cairn::growing_arena>>());
             c.cairn("cairn::arena_scope of virtual_arena",
                     work.template operator()<cairn_scopes<cairn::virtual_arena>>());
-            c.cairn("mark and rewind of cairn::arena",
-                    work.template operator()<cairn_marks<cairn::arena>>());
             c.mallocs(work.template operator()<freed_one_by_one>());
             c.peer("std::pmr::monotonic_buffer_resource", work.template operator()<pmr_scopes>());
         };
@@ -434,7 +343,6 @@ const lab::registration scopes{
 
         lab::comparison& ends = e.compare("32 inside each other, 4 objects with destructors each",
                                           {.unit = "ns/scope", .equal_checksums = true});
-        ends.limit("objects on the stack", with_destructors<on_the_stack>());
         ends.cairn("cairn::arena_scope of arena", with_destructors<made_in_scopes<cairn::arena>>());
         ends.cairn("cairn::arena_scope of growing_arena",
                    with_destructors<made_in_scopes<cairn::growing_arena>>());

@@ -12,7 +12,7 @@
 // which 100,000 were freed: a store that looks for a free place among all of them shows it there.
 //
 // A packed array has no stable names: the driver hands it positions that are valid at that moment, for
-// nothing. `picked in the loop` takes them as a user must, as a random number modulo the size.
+// nothing.
 
 #include "lab/families/particle_scene.hpp"
 #include "lab/families/particle_stores.hpp"
@@ -27,33 +27,22 @@ using lab::particle;
 using lab::scene, lab::set, lab::replaced;
 constexpr std::size_t churned_frames = 1000;
 
-template <class Store>
-struct allocate_and_free {
+/// `FirstTouch`: the article's phase. A store is made in pages that are touched for the first time,
+/// and that counts.
+template <class Store, bool FirstTouch>
+struct filled_and_freed {
     set which;
-    explicit allocate_and_free(set w) : which{w} { lab::keep_freed_memory(); }
+    explicit filled_and_freed(set w) : which{w} {
+        FirstTouch ? lab::return_freed_memory() : lab::keep_freed_memory();
+    }
     void operator()(lab::sample& s) {
         s.repeat(which.allocated + which.freed, [&] {
+            if (FirstTouch) { s.start(); }
             // Behind a pointer that escapes, as a store of a program is: in a local variable
             // gcc kept the counters of the stores without functions elsewhere in registers.
             auto now = std::make_unique<scene<Store>>(which);
             lab::keep(now.get());
-            s.timed([&] { now->fill(); });
-            now->choose_survivors();
-            s.timed([&] { now->free_most(); });
-        });
-    }
-};
-
-/// The article's phase: a store is made in pages that are touched for the first time, and that counts.
-template <class Store>
-struct first_touch {
-    set which;
-    explicit first_touch(set w) : which{w} { lab::return_freed_memory(); }
-    void operator()(lab::sample& s) {
-        s.repeat(which.allocated + which.freed, [&] {
-            s.start();
-            auto now = std::make_unique<scene<Store>>(which);
-            lab::keep(now.get());
+            if (!FirstTouch) { s.start(); }
             now->fill();
             s.stop();
             now->choose_survivors();
@@ -61,6 +50,10 @@ struct first_touch {
         });
     }
 };
+template <class Store>
+using first_touch = filled_and_freed<Store, true>;
+template <class Store>
+using allocate_and_free = filled_and_freed<Store, false>;
 
 /// What a store holds of the system's memory, an object.
 template <class Store>
@@ -93,25 +86,6 @@ struct churn : survivors<Store> {
             this->choose_victims();
             s.timed([&] { this->replace_victims(); });
             this->remember_new();
-        });
-    }
-};
-
-/// A packed array whose victim is chosen when it is erased: random number modulo size.
-template <class Store>
-struct churn_picked : survivors<Store> {
-    std::array<std::uint32_t, replaced> numbers{};
-    using survivors<Store>::survivors;
-    void operator()(lab::sample& s) {
-        auto& store = this->store;
-        s.repeat(replaced, [&] {
-            for (std::uint32_t& n : numbers) { n = static_cast<std::uint32_t>(this->random()); }
-            s.timed([&] {
-                for (const std::uint32_t n : numbers) {
-                    store.erase(n % static_cast<std::uint32_t>(store.size()));
-                }
-                for (unsigned i = 0; i < replaced; ++i) { this->victims[i] = store.insert(i); }
-            });
         });
     }
 };
@@ -176,8 +150,6 @@ void add_all(lab::comparison& c, published ms, double operations, bool with_naiv
     };
     using enum lab::kind;
     add.template operator()<lab::packed_by_hand>(limit, "packed array", ms.packed);
-    add.template operator()<lab::columns_by_hand>(limit, "columns by hand");
-    add.template operator()<lab::stable_by_hand>(limit, "stable slots by hand");
     if (with_naive) { add.template operator()<lab::naive_pool>(baseline, "naive pool", ms.naive); }
     add.template operator()<lab::external_free_list>(baseline, "external free list");
     add.template operator()<lab::intrusive_free_list>(baseline, "intrusive free list",
@@ -186,7 +158,6 @@ void add_all(lab::comparison& c, published ms, double operations, bool with_naiv
     add.template operator()<lab::cairn_packed_array>(cairn, "cairn::packed_array");
     add.template operator()<lab::cairn_slot_map>(cairn, "cairn::slot_map");
     add.template operator()<lab::cairn_stable_slot_map>(cairn, "cairn::stable_slot_map");
-    add.template operator()<lab::cairn_slot_table>(cairn, "cairn::slot_table");
     lab::offers<lab::kinds::stores<lab::particle>>(
         [&]<class Store>(const char* name) { add.template operator()<Store>(peer, name); });
     add.template operator()<lab::vector_of_pointers>(peer, "vector of unique_ptr");
@@ -216,8 +187,6 @@ void add_set(lab::experiment& e, const std::string& name, set which, published a
     add_all<churn>(churned, churn_ms, 500.0 * 1000.0, true, which);
     add_quotients(e, touched, alloc_ms);
     add_quotients(e, churned, churn_ms);
-    churned.limit("packed array, picked in the loop",
-                  lab::made<churn_picked<lab::packed_by_hand>>(which));
     lab::comparison& iterated =
         e.compare(name + " iterate", {.unit = "ns/particle", .many_per_cycle = true});
     add_all<iterate>(iterated, iterate_ms, passes * static_cast<double>(which.live()), true, which,

@@ -1,6 +1,6 @@
 // lab/experiments/struct-layout.cpp - thesis listings 5.1 and 5.2: what the order of members costs.
 //
-// The same fifteen members in four orders: how many bytes each wastes, how many cache lines the
+// The same fifteen members in two orders: how many bytes each wastes, how many cache lines the
 // update of velocity and position touches on average, and how long it takes; which members lie on two
 // lines, and how much of the lines that one of them loads is not used (98.4 % for a byte alone, and
 // 90.6 % for the angular velocity of listing 5.2).
@@ -28,31 +28,8 @@ struct as_written {  // listing 5.1: grouped by meaning
     std::uint64_t flags = 0;
 };
 
-struct careless {  // small members between large ones
-    bool pending_kill = false;
-    void* parent = nullptr;
-    float age = 0;
-    std::uint64_t flags = 0;
-    vec3 position;
-    void* user_ptr = nullptr;
-    float max_age = 0;
-    vec3 linear_velocity, rotation, scale, angular_velocity, torque;
-    int color = 0;
-    vec3 linear_force;
-    int texture_handle = 0;
-};
-
-struct by_size {  // largest alignment first
-    void *parent = nullptr, *user_ptr = nullptr;
-    std::uint64_t flags = 0;
-    vec3 position, rotation, scale, linear_velocity, angular_velocity, linear_force, torque;
-    float age = 0, max_age = 0;
-    int color = 0, texture_handle = 0;
-    bool pending_kill = false;
-};
-
-struct
-    by_use {  // as `cairn layout --uses` proposes it: 128 bytes, the update's members on one line
+/// As `cairn layout --uses` proposes it: 128 bytes, the update's members on one line.
+struct by_use {
     vec3 position, linear_velocity, linear_force;
     float age = 0, max_age = 0;
     int color = 0, texture_handle = 0;
@@ -257,8 +234,6 @@ const lab::registration struct_layout{
         large.baseline("as written (listing 5.1)", update_at_random<as_written_256>(500000));
         large.baseline("by use: as cairn layout proposes", update_at_random<by_use_256>(500000));
         all.add<as_written>("as written (listing 5.1)", true);
-        all.add<careless>("careless: small between large");
-        all.add<by_size>("largest alignment first");
         all.add<by_use>("by use: as cairn layout proposes");
         add_counts(e, all.time);
     }};

@@ -35,7 +35,7 @@ const std::vector<need>& needs() {
          {{"tail",
            {"one size: allocate, * of minima", "one size: deallocate, * of minima",
             "one size: instructions, *allocate"}}},
-         {"cairn::pool", "cairn::concurrent_pool"}},  // an arena frees no object alone
+         {"cairn::pool", "cairn::concurrent_pool"}},
         {"memory of a frame that jobs on several threads fill", {{"jobs", {"jobs of * threads"}}}},
         {"large blocks that die all at once", {{"linear", {"8 kb", "1 mb"}}}},
         {"all the memory work of a game's frame", {{"game-frame", {"time in memory, *"}}}},

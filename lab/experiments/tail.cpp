@@ -1,21 +1,16 @@
 // lab/experiments/tail.cpp - how long the slowest operations take, and how many instructions.
 //
-// One deterministic trace is replayed many times, and for each operation the least time is kept. The
-// machine interrupts random operations, an algorithm's slow path hits the same one every time: what
-// is left is the algorithm's own tail. Beside it stand the raw tail (percentiles of each replay; of
-// those the median, or one interrupted replay would decide) and the clock's own floor.
+// One deterministic trace is replayed many times, and for each operation the least time is kept
+// (docs/measuring.md). Beside these minima stand the raw tail (percentiles of each replay, and of
+// those the median) and the clock's own floor.
 //
 // Instructions are counted by single-stepping a child process through each operation of a shorter
 // trace that also builds the states that are worst on paper: one huge free block, a comb of holes of
 // all sizes, a block between two free neighbours, a level that is left for one of other sizes. The
 // worst operation is reported with the phase of the trace that it is in.
 #include <algorithm>
-#include <cairn/alloc/arena.hpp>
 #include <cairn/alloc/concurrent_pool.hpp>
-#include <cairn/alloc/double_ended_arena.hpp>
-#include <cairn/alloc/growing_arena.hpp>
 #include <cairn/alloc/pool.hpp>
-#include <cairn/alloc/virtual_arena.hpp>
 #include <string>
 
 #include "lab/families/heap_family.hpp"
@@ -88,7 +83,6 @@ struct replay {
             }
             for (const object& o : live) a.deallocate(o.p, o.size);
             for (latency_tail* const t : {&allocate, &deallocate, &floor}) t->end_replay();
-            if constexpr (requires { a.end_of_trace(); }) a.end_of_trace();
         }
         const std::string of = OneSize == 0 ? "" : "one size: ";
         s.value(allocate.p99_99());
@@ -103,7 +97,7 @@ struct replay {
     }
 };
 
-// ---- pools and arenas: one size ----------------------------------------------------------------
+// ---- pools: one size ---------------------------------------------------------------------------
 
 constexpr std::uint32_t one_size = 64;
 
@@ -132,25 +126,6 @@ struct of_reserved_pool : of_pool<Pool> {
     }
 };
 
-/// An arena frees nothing alone: everything goes at the end of the trace.
-template <class Arena, std::size_t Size>
-struct of_arena {
-    Arena arena{Size};
-    void* allocate(std::size_t size) { return arena.allocate(size); }
-    void deallocate(void*, std::size_t) {}
-    void end_of_trace() { arena.reset(); }
-};
-
-template <std::size_t Size>
-constexpr bool is_drawn<of_arena<cairn::arena, Size>, true> = true;
-
-struct of_double_ended_arena {
-    cairn::double_ended_arena arena{std::size_t{4} << 20};
-    void* allocate(std::size_t size) { return arena.low().allocate(size); }
-    void deallocate(void*, std::size_t) {}
-    void end_of_trace() { arena.low().reset(); }
-};
-
 // ---- instructions --------------------------------------------------------------------------------
 
 template <std::uint32_t OneSize>
@@ -165,13 +140,6 @@ struct instructions {
                 walk_one_size(m);
             } else {
                 walk_many_sizes(m);
-            }
-            if constexpr (requires {
-                              a.end_of_trace();
-                          }) {  // what gives back, when nothing does alone
-                begin();
-                a.end_of_trace();
-                end(phase_count + static_cast<std::size_t>(phase::leave));
             }
         });
         const std::string of = OneSize == 0 ? "" : "one size: ";
@@ -199,19 +167,13 @@ auto runs() {
     };
 }
 
-/// Who gives slots of one size, or arenas, which give any.
+/// Who gives slots of one size, and heaps.
 template <class Make>
 void add_slots(lab::comparison& c, Make make) {
-    constexpr std::size_t room = std::size_t{4} << 20;
     c.cairn("cairn::pool", make(adapter_tag<of_pool<cairn::pool>>{}));
     c.cairn("cairn::concurrent_pool", make(adapter_tag<of_pool<cairn::concurrent_pool>>{}));
     c.cairn("cairn::concurrent_heap", make(adapter_tag<thread_heap>{}));
     c.cairn("cairn::heap<good_fit>", make(adapter_tag<cairn_heap<cairn::good_fit>>{}));
-    c.cairn("cairn::arena", make(adapter_tag<of_arena<cairn::arena, room>>{}));
-    c.cairn("cairn::growing_arena",
-            make(adapter_tag<of_arena<cairn::growing_arena, std::size_t{64} << 10>>{}));
-    c.cairn("cairn::virtual_arena", make(adapter_tag<of_arena<cairn::virtual_arena, room>>{}));
-    c.cairn("cairn::double_ended_arena", make(adapter_tag<of_double_ended_arena>{}));
     c.mallocs(make(adapter_tag<sized_malloc>{}));
 }
 
@@ -281,8 +243,7 @@ const lab::registration tail{
             "one of the phases of a trace: fill (an empty allocator; of one size, until it has "
             "grown), comb (every other block is freed and the holes are filled), teeth (the others "
             "are freed: everything merges), churn, shift (the sizes change), leave (everything "
-            "goes; an arena's reset counts as a deallocation). The worst operation stands beside "
-            "the phase that it is in.";
+            "goes). The worst operation stands beside the phase that it is in.";
         if constexpr (lab::has_single_steps) {
             add_instructions(e);
         } else {

@@ -108,22 +108,6 @@ auto many_vectors() {
     });
 }
 
-/// How many elements were moved to other memory while one vector grew.
-template <class From, bool Reserve = false>
-auto copies() {
-    return lab::repeated_on(1, lab::made<From>(), [](From& from, lab::sample& s) {
-        auto v = from.make();
-        if constexpr (Reserve) v.reserve(one_size);
-        std::uint64_t moved = 0;
-        for (std::size_t i = 0; i != one_size; ++i) {
-            const int* const before = i == 0 ? nullptr : &v[0];
-            (void)v.push_back(static_cast<int>(i));
-            if (before != nullptr && before != &v[0]) moved += i;
-        }
-        s.value(static_cast<double>(moved));
-    });
-}
-
 const lab::registration grow{
     "unknown-length", "What does it cost when a list grows and nobody knows how far?",
     [](lab::experiment& e) {
@@ -140,17 +124,6 @@ const lab::registration grow{
         one.cairn("cairn::builder on arena", one_vector<collector<plain_arena>>());
         one.cairn("cairn::builder on growing_arena", one_vector<collector<cairn::growing_arena>>());
         one.cairn("cairn::builder on virtual_arena", one_vector<collector<reserving_arena>>());
-
-        lab::comparison& moved =
-            e.compare("one vector, elements copied",
-                      {.unit = "elements", .measure = lab::measure::value, .one_sample = true});
-        moved.limit("std::vector, reserved", copies<from_malloc, true>());
-        moved.peer("std::vector on malloc", copies<from_malloc>());
-        moved.peer("std::pmr::monotonic", copies<from_pmr<false>>());
-        moved.cairn("std::vector on cairn::arena", copies<from_cairn<plain_arena>>());
-        moved.cairn("cairn::builder on arena", copies<collector<plain_arena>>());
-        moved.cairn("cairn::builder on growing_arena", copies<collector<cairn::growing_arena>>());
-        moved.cairn("cairn::builder on virtual_arena", copies<collector<reserving_arena>>());
 
         lab::comparison& interleaved = e.compare("1000 vectors interleaved, 100 push_backs each");
         interleaved.mallocs(many_vectors<from_malloc>());

@@ -4,8 +4,7 @@
 //      sorted      the same objects, visited type by type                    [a][a][b][c][d]...
 //      packed      an array for each type, direct calls                      [aaa][bbb][ccc]...
 //
-// polymorphic_store is the last one as a container, with handles. What they cost is the second case:
-// the same objects, each found by its handle or its pointer, in random order.
+// polymorphic_store is the last one as a container, with handles.
 #include <cairn/containers/packed_array.hpp>
 #include <cairn/containers/polymorphic_store.hpp>
 
@@ -54,7 +53,7 @@ std::vector<std::uint8_t> random_types() {
     return all;
 }
 
-/// A closed store of all types, without and with virtual functions, and an open store.
+/// A closed store of all types, and an open store.
 template <class Numbers>
 struct stores;
 template <std::size_t... N>
@@ -63,7 +62,6 @@ struct stores<std::index_sequence<N...>> {
     template <std::size_t M>
     struct direct : no_base, plain<M> {};
     using closed = cairn::polymorphic_store<no_base, direct<N>...>;
-    using closed_virtual = cairn::polymorphic_store<base, derived<N>...>;
     using open = cairn::polymorphic_store<base>;
 };
 using all_stores = stores<std::make_index_sequence<types>>;
@@ -129,11 +127,8 @@ struct std_array : std::vector<T> {
 template <class Store, template <std::size_t> class Type>
 struct filled {
     Store store;
-    std::vector<typename Store::handle_type> handles;
     filled() {
-        for_each_object(all_types,
-                        [&](auto n) { handles.push_back(store.template emplace<Type<n>>()); });
-        std::shuffle(handles.begin(), handles.end(), std::mt19937{5});
+        for_each_object(all_types, [&](auto n) { (void)store.template emplace<Type<n>>(); });
     }
 };
 template <class Store, template <std::size_t> class Type, class Visit>
@@ -141,15 +136,6 @@ auto stored(Visit visit) {
     return each(lab::made<filled<Store, Type>>(), [=](auto& all) {
         all.store.for_each(visit);
         lab::keep(&all.store);
-    });
-}
-/// Every object by its handle, in random order.
-template <class Store, template <std::size_t> class Type>
-auto by_handle() {
-    return each(lab::made<filled<Store, Type>>(), [](auto& all) {
-        for (const auto h : all.handles) {
-            if (auto* const object = all.store.find(h)) object->update();
-        }
     });
 }
 
@@ -191,22 +177,6 @@ auto by_pointers(bool sorted) {
                 });
 }
 
-struct weak_pointers {
-    std::vector<std::shared_ptr<base>> owners;
-    std::vector<std::weak_ptr<base>> handles;
-    weak_pointers() {
-        for (auto& o : population(false)) owners.push_back(std::move(o));
-        handles.assign(owners.begin(), owners.end());
-    }
-};
-auto by_weak_pointers() {
-    return each(lab::made<weak_pointers>(), [](weak_pointers& all) {
-        for (const auto& h : all.handles) {
-            if (const std::shared_ptr<base> o = h.lock()) o->update();
-        }
-    });
-}
-
 void add_loops(lab::experiment& e) {
     constexpr auto update = [](auto& o) { o.update(); };
     lab::comparison& c =
@@ -214,8 +184,6 @@ void add_loops(lab::experiment& e) {
     c.cairn("cairn::packed_array for each type", packed<cairn::packed_array>(all_types));
     c.cairn("cairn::polymorphic_store, types named",
             stored<all_stores::closed, all_stores::direct>(update));
-    c.cairn("cairn::polymorphic_store, types named, virtual functions",
-            stored<all_stores::closed_virtual, derived>(update));
     c.cairn("cairn::polymorphic_store, any types, virtual calls",
             stored<all_stores::open, derived>([](base& o) { o.update(); }));
     c.limit("std::vector for each type", packed<std_array>(all_types));
@@ -236,13 +204,6 @@ const lab::registration calls{
         e.background = true;
         e.how = "The thesis gives no figure for this note (5.1.1).";
         add_loops(e);
-        lab::comparison& c =
-            e.compare("by handle, random order", {.unit = "ns/object", .many_per_cycle = true});
-        c.cairn("cairn::polymorphic_store, types named",
-                by_handle<all_stores::closed_virtual, derived>());
-        c.cairn("cairn::polymorphic_store, any types", by_handle<all_stores::open, derived>());
-        c.limit("a pointer, unchecked", by_pointers(false));
-        c.peer("weak_ptr and shared_ptr", by_weak_pointers());
     }};
 
 }  // namespace

@@ -18,14 +18,10 @@
 
 #include <cairn/containers/packed_array.hpp>
 #include <cairn/containers/slot_map.hpp>
-#include <cairn/containers/slot_table.hpp>
 #include <cairn/containers/stable_slot_map.hpp>
-
-#include <bit>
 
 #include "lab/harness/experiment.hpp"
 #include "lab/peers/offers.hpp"
-#include "lab/system/aligned_memory.hpp"
 
 namespace lab {
 
@@ -235,95 +231,6 @@ struct article_slot_map {
     std::size_t size() const { return active_count; }
 };
 
-/// The same particle in six columns, swap and pop in each: the limit of a store in columns. (The flag says
-/// nothing here, as in every packed store; it is carried along because the others carry it.)
-struct columns_by_hand {
-    using handle = unsigned;
-    static constexpr bool by_index = true;
-    std::vector<aligned_block> memory;
-    float* columns[5];
-    std::unique_ptr<bool[]> is_active;
-    std::size_t active_count = 0;
-    explicit columns_by_hand(std::size_t capacity) : is_active{new bool[capacity]} {
-        for (std::size_t c = 0; c < 5; ++c) {  // not all at one offset in their pages
-            const std::size_t bytes = (capacity * sizeof(float) + c * 320 + 63) / 64 * 64;
-            columns[c] = reinterpret_cast<float*>(memory.emplace_back(64, bytes).get());
-        }
-    }
-    [[gnu::always_inline]] handle insert(unsigned seed) {
-        columns[0][active_count] = static_cast<float>(seed);
-        columns[1][active_count] = 1.0f;
-        columns[2][active_count] = 0.5f;
-        columns[3][active_count] = 0.25f;
-        columns[4][active_count] = 100.0f;
-        is_active[active_count] = true;
-        return static_cast<handle>(active_count++);
-    }
-    [[gnu::always_inline]] void erase(handle index) {
-        --active_count;
-        for (auto& c : columns) { c[index] = c[active_count]; }
-        is_active[index] = is_active[active_count];
-    }
-    static void update(float* __restrict x, float* __restrict y, const float* __restrict vx,
-                       const float* __restrict vy, float* __restrict life, std::size_t count) {
-        for (std::size_t i = 0; i < count; ++i) {
-            x[i] += vx[i] * 0.016f;
-            y[i] += vy[i] * 0.016f;
-            life[i] -= 0.016f;
-        }
-    }
-    template <class F>
-    void each(F) {
-        update(columns[0], columns[1], columns[2], columns[3], columns[4], active_count);
-    }
-    std::size_t size() const { return active_count; }
-};
-
-/// The shortest store with stable addresses and checked handles: one array of fixed capacity,
-/// generations, an occupancy bitmap, a stack of free indices. No pages, no growth, no destructors.
-struct stable_by_hand {
-    using handle = article_slot_map::handle;
-    static constexpr bool by_index = false;
-    std::unique_ptr<particle[]> slots;
-    std::unique_ptr<std::uint32_t[]> generation;
-    std::unique_ptr<std::uint32_t[]> free_stack;
-    std::vector<std::uint64_t> occupied;
-    std::size_t free_count;
-    std::size_t capacity;
-    explicit stable_by_hand(std::size_t n)
-        : slots{new particle[n]},
-          generation{new std::uint32_t[n]()},
-          free_stack{new std::uint32_t[n]},
-          occupied((n + 63) / 64),
-          free_count{n},
-          capacity{n} {
-        for (std::size_t i = 0; i < n; ++i) {
-            free_stack[i] = static_cast<std::uint32_t>(n - 1 - i);
-        }
-    }
-    [[gnu::always_inline]] handle insert(unsigned seed) {
-        const std::uint32_t i = free_stack[--free_count];
-        occupied[i / 64] |= std::uint64_t{1} << (i % 64);
-        slots[i].write(seed);
-        return {i, generation[i]};
-    }
-    [[gnu::always_inline]] void erase(handle h) {
-        if (generation[h.sparse_index] != h.generation) { return; }
-        ++generation[h.sparse_index];
-        occupied[h.sparse_index / 64] &= ~(std::uint64_t{1} << (h.sparse_index % 64));
-        free_stack[free_count++] = h.sparse_index;
-    }
-    template <class F>
-    void each(F f) {
-        for (std::size_t w = 0; w < occupied.size(); ++w) {
-            for (std::uint64_t bits = occupied[w]; bits != 0; bits &= bits - 1) {
-                f(slots[w * 64 + static_cast<unsigned>(std::countr_zero(bits))]);
-            }
-        }
-    }
-    std::size_t size() const { return capacity - free_count; }
-};
-
 // ---- what a user would pick instead ---------------------------------------------------------------
 
 struct vector_of_pointers {
@@ -384,33 +291,6 @@ struct cairn_map {
             const auto rows = all.values();
             for (std::size_t i = 0, n = rows.size(); i < n; ++i) { f(rows[i]); }
         }
-    }
-    std::size_t size() const { return all.size(); }
-};
-/// The particle in columns. The visitor cannot be handed a particle&, so the update is written by column.
-struct cairn_slot_table {
-    struct flat_particle {
-        float x, y, velocity_x, velocity_y, lifetime_remaining;
-        bool is_active;
-    };
-    using map = cairn::slot_table<flat_particle, cairn::soa>;
-    using handle = map::handle_type;
-    static constexpr bool by_index = false;
-    map all;
-    explicit cairn_slot_table(std::size_t capacity) { (void)all.reserve(capacity); }
-    [[gnu::always_inline]] handle insert(unsigned seed) {
-        return all.emplace(static_cast<float>(seed), 1.0f, 0.5f, 0.25f, 100.0f, true);
-    }
-    [[gnu::always_inline]] void erase(handle h) { all.erase(h); }
-    template <class F>
-    void each(F) {
-        using p = flat_particle;
-        all.each<&p::x, &p::y, &p::velocity_x, &p::velocity_y, &p::lifetime_remaining>(
-            [](float& x, float& y, const float& vx, const float& vy, float& life) {
-                x += vx * 0.016f;
-                y += vy * 0.016f;
-                life -= 0.016f;
-            });
     }
     std::size_t size() const { return all.size(); }
 };

@@ -6,17 +6,13 @@
 
 #if !defined(_WIN32)
 
-#    include <fcntl.h>
-#    include <spawn.h>
 #    include <sys/resource.h>
-#    include <sys/wait.h>
 #    include <unistd.h>
 
 #    include <fstream>
 #    include <stdexcept>
 #    include <string>
 #    include <string_view>
-#    include <utility>
 #    include <vector>
 
 #    include "lab/harness/sample.hpp"
@@ -100,32 +96,26 @@ inline bool is_here(const std::string& program) {
     return ::access(program.c_str(), X_OK) == 0 || is_on_path(program);
 }
 
-/// Throws when the program does not end with 0.
-inline rusage run(std::vector<std::string> words, const std::string& malloc_path) {
-    std::string preload = "LD_PRELOAD=" + malloc_path;
-    std::string python = "PYTHONMALLOC=malloc";  // its own allocator is not in the way
-    std::vector<char*> environment{python.data()};
-    if (!malloc_path.empty()) environment.push_back(preload.data());
-    for (char** v = environ; *v != nullptr; ++v) environment.push_back(*v);
-    environment.push_back(nullptr);
-    std::vector<char*> arguments;
-    for (std::string& w : words) arguments.push_back(w.data());
-    arguments.push_back(nullptr);
-    posix_spawn_file_actions_t files;
-    ::posix_spawn_file_actions_init(&files);
-    ::posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
-    ::posix_spawn_file_actions_addopen(&files, 1, "/dev/null", O_WRONLY, 0);
-    ::posix_spawn_file_actions_addopen(&files, 2, "/dev/null", O_WRONLY, 0);
-    pid_t child = -1;
-    const int failed =
-        ::posix_spawnp(&child, arguments[0], &files, nullptr, arguments.data(), environment.data());
-    ::posix_spawn_file_actions_destroy(&files);
+inline rusage used_by_children() {
     rusage used{};
-    int status = 1;
-    if (failed != 0 || ::wait4(child, &status, 0, &used) != child || status != 0) {
-        throw std::runtime_error{words[0] + " does not run to its end"};
-    }
+    ::getrusage(RUSAGE_CHILDREN, &used);
     return used;
+}
+inline double user_ms(const rusage& used) {
+    return static_cast<double>(used.ru_utime.tv_sec) * 1e3 +
+           static_cast<double>(used.ru_utime.tv_usec) / 1e3;
+}
+
+/// Throws when the program does not end with 0. Python's own allocator is not in the way.
+inline void run(const std::vector<std::string>& program, const std::string& malloc_path) {
+    std::vector<std::string> words{"sh", "-c",
+                                   R"(LD_PRELOAD="$0" PYTHONMALLOC=malloc "$@" </dev/null )"
+                                   R"(>/dev/null 2>&1 && echo ended)",
+                                   malloc_path};
+    words.insert(words.end(), program.begin(), program.end());
+    if (output_of(words) != "ended\n") {
+        throw std::runtime_error{program[0] + " does not run to its end"};
+    }
 }
 
 /// What a contender does: user time in milliseconds, and further the peak in MiB.
@@ -137,9 +127,10 @@ struct run_of {
         const temporary_file text{which->words.back()};
         std::vector<std::string> words = which->words;
         words.back() = text.name();
-        const rusage used = run(std::move(words), malloc_path);
-        s.value(static_cast<double>(used.ru_utime.tv_sec) * 1e3 +
-                static_cast<double>(used.ru_utime.tv_usec) / 1e3);
+        const double before = user_ms(used_by_children());
+        run(words, malloc_path);
+        const rusage used = used_by_children();
+        s.value(user_ms(used) - before);
         s.also(peak_case, static_cast<double>(used.ru_maxrss) / 1024);
     }
 };
