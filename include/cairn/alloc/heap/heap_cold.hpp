@@ -336,8 +336,10 @@ template <class Fit>
         // block, so that the oldest of a list merge too, or eight where more waits than lives.
         auto& books = bins_.books();
         books.settle();
-        if (books.is_sparse() && merge_one(true)) {
-            for (unsigned n = 1; n < 8 && books.wants_to_shrink() && merge_one(true); ++n) {}
+        // A call that finds no block at the cursor has moved it to the next one.
+        const auto merged = [this] { return merge_one(true) || merge_one(true); };
+        if (books.is_sparse() && merged()) {
+            for (unsigned n = 1; n < 8 && books.wants_to_shrink() && merged(); ++n) {}
         }
     }
     count_operation();
