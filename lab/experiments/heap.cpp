@@ -394,8 +394,9 @@ const lab::registration heap_experiment{
         add_heaps(e.compare("16000 random", patterns()), runs<thesis>(order::random, 16'000),
                   {.lists = false});
         if (e.options().full) {
-            add_heaps(e.compare("100000 random", patterns()), runs<thesis>(order::random, 100'000),
-                      {.lists = false});
+            // 42 MB: what a region of 64 MiB holds with every fit.
+            add_heaps(e.compare("100000 random of 16 to 2048 B", patterns()),
+                      runs<thesis>(order::random, 100'000, 2048.0), {.lists = false});
         }
         add_churn(e);
         add_few_live(e);
