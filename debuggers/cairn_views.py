@@ -36,7 +36,7 @@ members = {
         "slots": "slots_", "capacity": "capacity_", "live": "live_",
         "promised": "promised_count_", "worn_out": "worn_out_count_"},
     "stable_slot_map": {
-        "begun": "slots_.begun_count_", "ended": "slots_.ended_count_",
+        "begun": "slots_.begun_count_", "top": "slots_.top_", "ended": "slots_.ended_count_",
         "chunks": "slots_.table_.data", "chunk_count": "slots_.table_.size",
         "slots_log2": "slots_.rules_.slots_log2"},
     "stable_chunk_entry": {"state": "state", "objects": "objects"},
@@ -648,10 +648,10 @@ class Views:
     def stable_slot_map(self, value):
         m = Members(value, "stable_slot_map")
         element = value.type.argument(0)
-        size = m.integer("begun") - m.integer("ended")
+        size = (m.integer("begun") + m.integer("top") - m.integer("ended")) % 2**64
         self.check(m.integer("chunks"), m.integer("chunk_count"), 16, "chunks")
         count = m.integer("chunk_count")
-        if size < 0 or size > count << 12:
+        if size > count << 12:
             raise Unreadable(f"{size} objects in {count} chunks")
 
         def make():
