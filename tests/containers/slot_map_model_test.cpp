@@ -1,5 +1,6 @@
 // slot_map against a std model: 10^6 operations in all, every policy, generations exhausted on purpose,
 // every construction, move and allocation made to fail in turn.
+#include <cairn/containers/packed_array.hpp>
 #include <cairn/containers/slot_map.hpp>
 
 #include "containers/map_model.hpp"
@@ -7,6 +8,10 @@
 using namespace cairn;
 using map_model::quiet;
 using map_model::tracked;
+
+// An explicit instantiation compiles without the header of batches.
+template class cairn::packed_array<int>;
+template class cairn::slot_map<int>;
 
 TEST(slot_map_model, fifo_over_many_operations) {
     map_model::run<slot_map<quiet>>(1, 400000, 3000, 20000);

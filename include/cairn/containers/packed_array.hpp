@@ -162,11 +162,12 @@ public:
 
     /// values() in pieces of about `rows_per_batch` whose boundaries share no cache line. Callers
     /// include <cairn/containers/batches.hpp>.
-    [[nodiscard]] row_batches<std::span<T>> batches(std::size_t rows_per_batch) noexcept {
+    template <class Rows = std::span<T>>
+    [[nodiscard]] row_batches<Rows> batches(std::size_t rows_per_batch) noexcept {
         return {values(), rows_per_batch};
     }
-    [[nodiscard]] row_batches<std::span<const T>> batches(
-        std::size_t rows_per_batch) const noexcept {
+    template <class Rows = std::span<const T>>
+    [[nodiscard]] row_batches<Rows> batches(std::size_t rows_per_batch) const noexcept {
         return {values(), rows_per_batch};
     }
 
