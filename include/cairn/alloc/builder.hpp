@@ -20,7 +20,8 @@
 //          named: a list of up to eight elements makes no call; one of none is a compare. Growth:
 //          O(1) at the tip, otherwise O(size) moves.
 // Misuse:  checked builds name a builder that took its room in a scope (arena_scope) of its arena
-//          and grows, is finished or ends behind that scope, which took the elements along.
+//          and grows, is finished or ends behind that scope, which took the elements along. They
+//          count scopes: behind it, another scope of the same depth passes for it.
 // Failure: push_back returns false when the arena is exhausted; the elements so far are intact.
 // Requires of T: move construction, because elements may move when the tip is taken. A move that
 // throws there ends the program.
@@ -163,8 +164,8 @@ private:
     void expect_room() const noexcept {
         if constexpr (asserts_enabled && detail::counts_scopes<Arena>) {
             CAIRN_ASSERT(begin_ == nullptr || room_scopes_ <= arena_.open_scope_count(),
-                         "a builder ends or is finished in the scope of its arena in which it took "
-                         "its room: the elements ended with that scope",
+                         "a builder grows, is finished and ends while the scope of its arena in "
+                         "which it took its room is open: the elements ended with that scope",
                          {.kind = misuse_kind::outlived, .object = this, .type = "builder"});
         }
     }
