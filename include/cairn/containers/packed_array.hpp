@@ -55,7 +55,9 @@ struct moved_row {
     [[nodiscard]] bool any() const noexcept { return from != to; }
 };
 
-/// Moves of objects are taken as noexcept: a move that throws ends the program.
+/// Moves of objects are taken as noexcept: a move that throws ends the program. Sorting and erasing
+/// move an object by assignment or by construction. Both must give the same value: a
+/// std::tuple<int&>, which assigns through its reference, does not.
 template <class T>
 class packed_array {
 public:

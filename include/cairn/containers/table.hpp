@@ -37,6 +37,8 @@
 // Errors:    out of memory is `false`, the table unchanged. A constructor that throws in push_back
 //            or emplace_back leaves the table as it was. Moves of fields are taken as noexcept: a
 //            move that throws ends the program.
+// Fields:    sorting and erasing move a field by assignment or by construction. Both must give the
+//            same value: a std::tuple<int&>, which assigns through its reference, does not.
 #pragma once
 
 #include <concepts>
@@ -312,7 +314,7 @@ public:
     //
     //      erase_if          1.5  0.7  0.3     std::erase_if                    at -O0 0.2
     //      swap_erase_if     0.7  0.4  0.3     the last row fills each hole     at -O0 1.2 0.8 0.4
-    //      the same          0.8  1.2  1.7     each 100th, 10th, 2nd row, foreseen by the processor
+    //      the same          0.8  1.2  1.8     each 100th, 10th, 2nd row, foreseen by the processor
 
     /// Removes every row for which pred(row) holds, and keeps the order of the others. The
     /// predicate is asked once for each row, in order, 256 rows before any of them moves.

@@ -143,7 +143,7 @@ struct row_loop {
     static constexpr bool are_columns = (!layout::is_split(Fields) && ...);
     /// Whether the loop gains from steps of rows_in_step rows: not where more pointers than
     /// registers are spilled, where rows with split fields are handed out, or in shorter blocks.
-    /// (A predicate reads few columns.)
+    /// A loop that asks a predicate may have more columns, because a predicate reads few of them.
     template <class Answers>
     static constexpr bool gains_from_steps =
         rows_in_step != 0 && (column_count <= 8 || std::is_same_v<Answers, bool*>) &&
