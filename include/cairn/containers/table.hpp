@@ -37,8 +37,6 @@
 // Errors:    out of memory is `false`, the table unchanged. A constructor that throws in push_back
 //            or emplace_back leaves the table as it was. Moves of fields are taken as noexcept: a
 //            move that throws ends the program.
-// Fields:    sorting and erasing move a field by assignment or by construction. Both must give the
-//            same value: a std::tuple<int&>, which assigns through its reference, does not.
 #pragma once
 
 #include <concepts>
@@ -63,6 +61,8 @@
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 
+/// Sorting and erasing move a field by assignment or by construction. Both must give the same value:
+/// a std::tuple<int&>, which assigns through its reference, does not.
 template <class Row, class Layout = soa>
 class table {
     using layout = detail::layout_for<Row, Layout>;
