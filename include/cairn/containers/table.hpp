@@ -61,8 +61,8 @@
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 
-/// Sorting and erasing move a field by assignment or by construction. Both must give the same value:
-/// a std::tuple<int&>, which assigns through its reference, does not.
+/// Sorting and erasing move a field by assignment or by construction. Both must give the same
+/// value: a std::tuple<int&>, which assigns through its reference, does not.
 template <class Row, class Layout = soa>
 class table {
     using layout = detail::layout_for<Row, Layout>;
