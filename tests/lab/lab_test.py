@@ -260,6 +260,12 @@ rows = {r["name"]: r["status"] for r in {c["name"]: c for c in report("v.json")[
 check(preloaded.returncode == 0 and rows["glibc"] == "ok", "what the user preloads is not in the workers", rows)
 vanishing.unlink()
 
+# ---- what is timed is optimized ------------------------------------------------------------------
+release = "_ZNSt16_Sp_counted_baseILN9__gnu_cxx12_Lock_policyE2EE10_M_releaseEv"
+if shutil.which("objdump"):
+    code = subprocess.run(["objdump", "-d", f"--disassemble={release}", cairn], capture_output=True, text=True).stdout
+    check(release in code and "mov    %rsp,%rbp" not in code, "the linker keeps the optimized copy of a function of std::shared_ptr", code)
+
 # ---- programs that the lab compiles --------------------------------------------------------------
 scratch = folder / "scratch"
 scratch.mkdir()
