@@ -313,8 +313,8 @@ public:
     // rows of six floats; 1, 10 and 50 % removed; gcc 12 -O2, 2026-11-26):
     //
     //      erase_if          1.5  0.7  0.3     std::erase_if                    at -O0 0.2
-    //      swap_erase_if     0.7  0.4  0.3     the last row fills each hole     at -O0 1.2 0.8 0.4
-    //      the same          0.8  1.2  1.8     each 100th, 10th, 2nd row, foreseen by the processor
+    //      swap_erase_if     0.7  0.4  0.2     the last row fills each hole     at -O0 1.2 0.8 0.4
+    //      the same          0.9  1.3  1.7     each 100th, 10th, 2nd row, foreseen by the processor
 
     /// Removes every row for which pred(row) holds, and keeps the order of the others. The
     /// predicate is asked once for each row, in order, 256 rows before any of them moves.
