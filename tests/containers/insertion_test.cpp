@@ -22,6 +22,18 @@ using map_model::quiet;
 using map_model::tracked;
 
 namespace {
+struct pair_of_fields {
+    float first;
+    int second;
+};
+}  // namespace
+
+// Explicit instantiations compile, and with them every member.
+template class cairn::stable_slot_map<int>;
+template class cairn::slot_table<pair_of_fields>;
+template class cairn::table<pair_of_fields>;
+
+namespace {
 
 /// Rows that are moved by bytes.
 struct plain {
