@@ -3,6 +3,7 @@
 #include <cairn/alloc/first_fit.hpp>
 #include <cairn/alloc/heap.hpp>
 #include <cairn/core/sizes.hpp>
+#include <cairn/testing/expect_broken_promise.hpp>
 #include <gtest/gtest.h>
 
 #include <random>
@@ -82,6 +83,14 @@ struct toy_fit {
 static_assert(fit<toy_fit> && !detail::has_size_classes<toy_fit> && !detail::defers<toy_fit>);
 static_assert(!fit<int>);
 
+/// Its blocks have a multiple of four granules: up to four times what is asked for.
+struct rounding_fit : toy_fit {
+    static constexpr const char* name = "rounding_fit";
+    static constexpr std::uint32_t block_size(std::uint32_t granules) noexcept {
+        return (granules + 3) & ~3u;
+    }
+};
+
 TEST(heap_fit_from_outside, keeps_the_contract_of_allocators) {
     test_upstream upstream;
     for (unsigned seed = 1; seed <= 3; ++seed) {
@@ -91,6 +100,23 @@ TEST(heap_fit_from_outside, keeps_the_contract_of_allocators) {
         heap<toy_fit> growing{grow_by{4_KiB}, upstream};
         check_allocator_contract(growing, seed, {.size_max = 3000});
         growing.validate();
+    }
+}
+
+TEST(heap_fit_from_outside, may_make_blocks_more_than_twice_as_large_as_their_requests) {
+    test_upstream upstream;
+    heap<rounding_fit> h{256_KiB, upstream};
+    for (const std::size_t size : {0u, 8u, 24u, 25u, 56u, 100u}) {
+        h.deallocate(h.allocate(size), size);
+        h.deallocate(h.allocate(size));
+    }
+    check_allocator_contract(h, 1);
+    h.validate();
+    for (const std::size_t freed : {std::size_t{8}, std::size_t{200}, SIZE_MAX}) {
+        const caught_promise told =
+            expect_broken_promise([&] { h.deallocate(h.allocate(100), freed); });
+        EXPECT_STREQ(told.sentence(), "a block is freed with the size that it was asked with")
+            << "100 bytes freed with " << freed;
     }
 }
 

@@ -32,7 +32,7 @@
 //            notice more.
 // Position:  a heap over one region keeps all it knows inside the region, without addresses: copy
 //            the bytes anywhere with the same alignment and adopt() them.
-// Threads:   one at a time; checked builds name two that are inside at once.
+// Threads:   one at a time.
 #pragma once
 
 #include <cstddef>
@@ -291,6 +291,11 @@ private:
         return size > size_max
                    ? 0
                    : Fit::block_size(static_cast<std::uint32_t>(detail::granules_for(size)));
+    }
+    /// Granules of a request of `size` bytes, for region::free(); 0: the size is absurd.
+    [[nodiscard]] static constexpr std::uint32_t asked_granules(std::size_t size) noexcept {
+        if (size > size_max) [[unlikely]] { return 0; }
+        return static_cast<std::uint32_t>(detail::granules_for(size));
     }
     [[nodiscard]] region_type* region(std::uint32_t i) const noexcept {
         return static_cast<region_type*>(regions_.region(i));

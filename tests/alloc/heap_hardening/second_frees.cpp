@@ -122,3 +122,15 @@ TYPED_TEST(heap_hardening, a_pointer_from_elsewhere_is_named_as_such_and_not_as_
     EXPECT_EQ(said, "a block is freed to the heap it came from");
     EXPECT_EQ(kind, misuse_kind::foreign_pointer);
 }
+
+TYPED_TEST(heap_hardening, a_pointer_from_elsewhere_is_named_before_anything_is_read_there) {
+    // Heaps whose blocks wait read the header for the size in unchecked builds.
+    if (!asserts_enabled && TypeParam::deferred_max != 0) { return; }
+    const std::string said = sentence_of([] {
+        test_region memory{memory_size};
+        heap<TypeParam> h{memory.span()};
+        (void)h.allocate(100);
+        h.deallocate(reinterpret_cast<void*>(std::uintptr_t{0x1010}));  // no memory
+    });
+    EXPECT_EQ(said, "a block is freed to the heap it came from");
+}

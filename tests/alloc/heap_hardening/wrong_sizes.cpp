@@ -15,7 +15,17 @@ TYPED_TEST(heap_hardening, a_free_with_the_size_of_another_class_is_noticed) {
         std::size_t asked, freed;
     };
     for (const auto [asked, freed] :
-         {sizes{100, 9000}, {9000, 20'000}, {20'000, 9000}, {9000, 100}, {100, 400}, {100, 24}}) {
+         {sizes{100, 9000},
+          {9000, 20'000},
+          {20'000, 9000},
+          {9000, 100},
+          {100, 400},
+          {100, 24},
+          // Absurd sizes. The granules of the last three have the lowest 32 bits of the right ones.
+          {100, SIZE_MAX - 99},
+          {8, SIZE_MAX},
+          {100, 64_GiB + 100},
+          {9000, 128_GiB + 9000}}) {
         // Unchecked builds read no header for a block that may wait: docs/hardening.md.
         if (!asserts_enabled && TypeParam::deferred_max != 0 && freed < 9000) { continue; }
         const std::string said = sentence_of([&] {

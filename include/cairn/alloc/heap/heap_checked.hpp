@@ -83,7 +83,7 @@ template <class Fit>
         }
     }
     expect_live(p, granules_of(size), size, from);
-    free_in_core(p, static_cast<std::uint32_t>(detail::granules_for(size)));
+    free_in_core(p, asked_granules(size));
 }
 
 /// Asserts that `p` is a live block of `granules`, as a request of `size` gets.

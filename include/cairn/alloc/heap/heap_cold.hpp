@@ -320,14 +320,14 @@ template <class Fit>
     }
 }
 
-/// `asked`: granules of the request, as granules_for() says, or of its block.
+/// `asked`: as region::free() takes it.
 template <class Fit>
 void heap<Fit>::free_in_core(void* p, std::uint32_t asked) noexcept {
     if (regions_.count() == 1) [[likely]] { return free_in(home(), p, asked); }
     free_in_several(p, asked);
 }
 
-// Out of line for the same reason.
+// Out of line: the registers that it saves would be saved by each free in one region.
 template <class Fit>
 [[CAIRN_NOINLINE]] void heap<Fit>::free_in_several(void* p, std::uint32_t asked) noexcept {
     give_to_core(p, asked);
@@ -381,21 +381,22 @@ template <class Fit>
 template <class Fit>
 void heap<Fit>::deallocate(void* p, [[maybe_unused]] call_site from) noexcept {
     if (p == nullptr) { return; }
-    // The header says the size: in checked builds it is compared with its neighbours first, in all
-    // builds it must not say that the block is free or waits.
+    // Where blocks wait, the header says the size: in checked builds it is compared with its
+    // neighbours first, in all builds it must not say that the block is free or waits.
     check_freed(p, SIZE_MAX, 0, from);
-    const detail::block_header header = header_of(p);
-    if (header.is_free() || header.is_deferred()) [[unlikely]] {
-        detail::heap_is_corrupt(detail::heap_promise::freed_once, home_);
-    }
     if constexpr (Fit::deferred_max != 0) {
+        const detail::block_header header = header_of(p);
+        if (header.is_free() || header.is_deferred()) [[unlikely]] {
+            detail::heap_is_corrupt(detail::heap_promise::freed_once, home_);
+        }
         const auto [b, word] = bins_.bin_for(detail::payload_size(header.size()));
         if (b != nullptr) {
             if (bins_.put(*b, word, static_cast<std::byte*>(p))) { return; }
             return wait_or_free(p, *b);
         }
     }
-    free_in_core(p, header.size());
+    // The core finds out whether `p` lies in the heap before it reads a header.
+    free_in_core(p, detail::size_unknown);
 }
 
 template <class Fit>

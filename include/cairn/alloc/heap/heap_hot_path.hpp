@@ -48,7 +48,7 @@ template <class Fit>
             return wait_or_free(p, *b);
         }
     }
-    free_in_core(p, static_cast<std::uint32_t>(detail::granules_for(size)));
+    free_in_core(p, asked_granules(size));
 }
 
 }}  // namespace cairn::CAIRN_FLAVOUR

@@ -192,6 +192,11 @@ private:
     [[nodiscard]] bool agrees(std::uint32_t g, block_header h) const noexcept;
 };
 
+/// For region::free(), of a block whose size is not given.
+inline constexpr std::uint32_t size_unknown = UINT32_MAX;
+static_assert(granule_count_max - size_unknown <= size_unknown,
+              "free() takes it for every size that a block can have");
+
 template <class Fit>
 class region : public region_base {
     using blocks = block_map;
@@ -312,14 +317,16 @@ public:
         return h.block;
     }
 
-    /// Gives a block back and merges it with its free neighbours. `asked`: granules of its request.
+    /// Gives a block back and merges it with its free neighbours. `asked`: granules of its request
+    /// or of the block itself, or size_unknown; 0, which no request has, is refused.
     /// Returns: how many granules it had.
     [[CAIRN_FORCE_INLINE]] inline std::uint32_t free(std::uint32_t g,
                                                      std::uint32_t asked) noexcept {
         const blocks b = map();
         const std::uint32_t size = expect_live(b, g);
-        // No fit makes a block twice as large as its request.
-        if (size - asked > asked) [[unlikely]] { freed_wrongly(g); }
+        // The fits of cairn make no block more than twice as large as its request, others may. So
+        // the fit is asked after the comparison, which every free pays for.
+        if (size - asked > asked && !is_block_of(size, asked)) [[unlikely]] { freed_wrongly(g); }
         const std::uint32_t right_at = g + size;
         const std::uint32_t left_size = size_of_free_left(b, g);
         const std::uint32_t right_size = size_of_free_right(b, right_at);
@@ -411,6 +418,11 @@ private:
     }
 
     // -------------------------------------------------------- what headers say of one another
+
+    /// The fit makes a block of `size` for a request of `asked`.
+    [[nodiscard]] static bool is_block_of(std::uint32_t size, std::uint32_t asked) noexcept {
+        return asked != 0 && asked <= size && size == Fit::block_size(asked);
+    }
 
     // Headers are read in halves: of a whole one, returned, clang 19 makes one load of eight bytes,
     // which waits for the stores of four before it.
