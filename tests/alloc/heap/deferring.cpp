@@ -327,25 +327,27 @@ TEST(heap, a_write_into_a_block_that_waits_is_noticed) {
     h.deallocate(guard, 100);
 }
 
+/// A freed block of `bin` joins the books as a heap asks them.
+static bool joins(detail::waiting_books<good_fit>& books, detail::deferred_bin& bin) {
+    return books.joined(bin, bin.word()) || (!books.refuses(bin) && books.joined_after_a_look(bin));
+}
+
 TEST(waiting_books, a_heap_of_several_regions_that_needs_few_of_them_wants_to_shrink) {
     detail::waiting_books<good_fit> books;
     detail::deferred_bin bin;
     bin.granules = 30;
-    const auto joins = [&] {
-        return books.joined(bin, bin.word()) || books.joined_after_a_look(bin);
-    };
     books.set_capacity(1000, true);
     books.start(100, 0, 0, true);
-    ASSERT_TRUE(joins());
+    ASSERT_TRUE(joins(books, bin));
     books.left(bin, bin.word());
     EXPECT_EQ(books.waiting(), 0u);
-    ASSERT_TRUE(joins());
+    ASSERT_TRUE(joins(books, bin));
     EXPECT_EQ(books.waiting(), 30u);
     EXPECT_EQ(books.count(), 1u);
     EXPECT_FALSE(books.wants_to_shrink()) << "70 of 100 live";
-    ASSERT_TRUE(joins());
+    ASSERT_TRUE(joins(books, bin));
     EXPECT_TRUE(books.wants_to_shrink()) << "40 of 100 live";
-    EXPECT_FALSE(joins()) << "more waits than lives";
+    EXPECT_FALSE(joins(books, bin)) << "more waits than lives";
     books.set_capacity(300, true);
     EXPECT_FALSE(books.wants_to_shrink()) << "a third of the heap is not little";
     books.set_capacity(1000, false);
@@ -358,9 +360,7 @@ TEST(waiting_books, a_block_that_grows_where_it_stands_moves_no_more_than_it_gro
     bin.granules = 30;
     books.set_capacity(100'000, false);
     books.start(10'000, 0, 0, true);
-    for (int i = 0; i < 20; ++i) {
-        ASSERT_TRUE(books.joined(bin, bin.word()) || books.joined_after_a_look(bin));
-    }
+    for (int i = 0; i < 20; ++i) { ASSERT_TRUE(joins(books, bin)); }
     books.gave_back(9'000);  // of the 1,000 that are left 600 wait
     for (int i = 0; i < 2'800; ++i) {
         books.gave_back(2);
@@ -376,4 +376,65 @@ TEST(waiting_books, a_block_that_grows_where_it_stands_moves_no_more_than_it_gro
         books.resized(-1);
     }
     EXPECT_FALSE(books.took(2'000)) << "4,000 are less than there were";
+}
+
+/// Random requests and frees of a heap, on its books alone. Where a free does not join at once, one
+/// copy of the books is asked refuses(), another one looks.
+static void compare_refusals_with_looks(unsigned seed, bool grows) {
+    std::mt19937 random{seed};
+    detail::waiting_books<good_fit> books;
+    detail::deferred_bin bins[4];
+    for (unsigned c = 0; c < 4; ++c) { bins[c].granules = static_cast<std::uint16_t>(3 << 2 * c); }
+    std::size_t capacity = grows ? 1000 : 100'000;
+    books.set_capacity(capacity, false);
+    books.start(0, 0, 0, grows);
+    unsigned live[4] = {};
+    unsigned refused = 0;
+    unsigned accepted = 0;
+    for (unsigned step = 0; step < 200'000; ++step) {
+        const unsigned c = random() % 4;
+        detail::deferred_bin& bin = bins[c];
+        // Five of eight are requests in one phase, frees in the next.
+        const bool takes = (random() % 8 < 5) == (step / 16'384 % 2 == 0);
+        if (takes && bin.count() != 0) {
+            books.left(bin, bin.word());
+            ++live[c];
+        } else if (takes && (grows || books.taken() + bin.granules <= capacity)) {
+            if (books.taken() + bin.granules > capacity) {
+                books.set_capacity(capacity += capacity / 8, true);
+                books.set_growing(random() % 64 != 0);
+            }
+            (void)books.took(bin.granules);
+            books.settle();
+            ++live[c];
+        } else if (!takes && live[c] != 0) {
+            --live[c];
+            if (books.joined(bin, bin.word())) { continue; }
+            detail::waiting_books<good_fit> looking = books;
+            detail::deferred_bin looked_at = bin;
+            const bool waits = looking.joined_after_a_look(looked_at);
+            if (books.refuses(bin)) {
+                ++refused;
+                ASSERT_FALSE(waits) << "refused at step " << step;
+                books.gave_back(bin.granules);
+                if (random() % 2 == 0) { books.settle(); }
+            } else {
+                ++accepted;
+                ASSERT_EQ(books.joined_after_a_look(bin), waits) << "looked twice at step " << step;
+                // The books of a heap that grows may refuse after they have decided anew.
+                ASSERT_TRUE(waits || grows) << "not refused at step " << step;
+                if (!waits) { books.gave_back(bin.granules); }
+            }
+            ASSERT_EQ(books.waiting(), looking.waiting());
+            ASSERT_EQ(bin.count(), looked_at.count());
+        }
+    }
+    EXPECT_GT(refused, 100u);
+    EXPECT_GT(accepted, 100u);
+}
+TEST(waiting_books, refuse_what_a_look_would_refuse) {
+    for (unsigned seed = 1; seed <= 3; ++seed) {
+        compare_refusals_with_looks(seed, false);
+        compare_refusals_with_looks(seed, true);
+    }
 }

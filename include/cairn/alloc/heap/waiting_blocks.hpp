@@ -128,7 +128,7 @@ public:
     [[nodiscard, CAIRN_FORCE_INLINE]] inline bool joined(deferred_bin& bin,
                                                          std::uint32_t word) noexcept {
         if (bin.room <= room_end_) [[unlikely]] { return false; }
-        // One instruction subtracts and compares; joined_after_a_look() mends what is below 0.
+        // One instruction subtracts and compares; refuses() mends what is below 0.
         ahead_ -= word;
         if (static_cast<std::int64_t>(ahead_) < 0) [[unlikely]] { return false; }
         --bin.room;
@@ -383,7 +383,8 @@ private:
     std::size_t operations_due_ = 0;  // settle() decides then
     std::size_t taken_ = 0;           // granules
     std::size_t taken_seen_ = 0;      // taken_ at the last decide()
-    // Granules, in those operations. Not beside taken_: gcc would add to both in a vector.
+    // Granules that came or went in operations_. Not beside taken_: gcc would add to both in a
+    // vector.
     std::size_t moved_ = 0;
     std::size_t step_ = 0;  // granules: a larger change makes settle() decide
     std::size_t most_ = 0;  // granules: most in use so far
@@ -597,7 +598,7 @@ public:
     }
 
     /// `p` waits in `bin` now.
-    /// Returns: false when put_after_a_look() must come next, which also mends the books; the block
+    /// Returns: false when books().refuses() must come next, which also mends the books; the block
     ///          is as it was.
     template <bool Watched = detail::poison_is_watched>
     [[nodiscard, CAIRN_FORCE_INLINE]] inline bool put(deferred_bin& bin, std::uint32_t word,
@@ -607,8 +608,8 @@ public:
         link<Watched>(bin, word, p);
         return true;
     }
-    /// The same where put() returned false: looks at the books. Returns: false when `p` may not
-    /// wait; the block is as it was then.
+    /// The same where books().refuses() returned false: looks at the books. Returns: false when `p`
+    /// may not wait; the block is as it was then.
     [[nodiscard]] bool put_after_a_look(deferred_bin& bin, std::byte* p) noexcept {
         if (!books_.joined_after_a_look(bin)) { return false; }
         link(bin, bin.word(), p);
@@ -627,8 +628,9 @@ public:
     [[nodiscard]] waiting_books<Fit>& books() noexcept { return books_; }
     [[nodiscard]] const waiting_books<Fit>& books() const noexcept { return books_; }
 
-    /// The bin at the cursor, if more waits there than its share, or, where `any`, one block;
-    /// nullptr: it has none. The cursor then moves by up to eight bins, to the next that has.
+    /// The bin at the cursor, if more waits there than the share that its class had at its last
+    /// look, or, where `any`, one block; nullptr: it has none. The cursor then moves by up to eight
+    /// bins, to the next that has.
     [[nodiscard]] deferred_bin* next_to_merge(bool any) noexcept {
         CAIRN_DETAIL_STEP();
         deferred_bin& at = bins_[books_.cursor];
