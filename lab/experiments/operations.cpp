@@ -444,11 +444,13 @@ void add_row(lab::comparison& c, lab::kind kind, const char* who, std::size_t op
 }
 
 template <class Prepare, class Act>
-void add(lab::experiment& e, const char* name, Prepare, Act,
-         std::size_t operations = object_count) {
+void add(lab::experiment& e, const char* name, Prepare, Act, std::size_t operations = object_count,
+         std::vector<lab::cause> causes = {}) {
     // 500 ns of 10,000 objects: what is over in a moment is as good as what takes no time.
-    lab::comparison& c =
-        e.compare(name, {.unit = "ns/object", .many_per_cycle = true, .least_difference = 0.05});
+    lab::comparison& c = e.compare(name, {.unit = "ns/object",
+                                          .many_per_cycle = true,
+                                          .least_difference = 0.05,
+                                          .causes = std::move(causes)});
     for_each_container(e.options().full, [&]<class C>(lab::kind kind, const char* who) {
         if constexpr (std::invocable<Act&, store<C>&>) {
             add_row(c, kind, who, operations, make_store<C>, run_once<C, Prepare, Act>);
@@ -558,7 +560,11 @@ const lab::registration operations{
         add(e, "visit each, 500 of 10,000 erased", holes, visit);
         add(e, "one leaves and one comes, at random", all_there, one_goes_one_comes);
         add(e, "erase all, in any order", all_anew, erase);
-        add(e, "erase_if, one in ten", all_anew, erase_if);
+        add(e, "erase_if, one in ten", all_anew, erase_if, object_count,
+            {{"Each tenth object goes, which the processor foresees: std::erase_if mispredicts no "
+              "branch. A table does not branch on the answers. Where one in ten goes at random, it "
+              "takes 1.2 ns and std::erase_if 1.4.",
+              "std::vector"}});
         add(e, "swap_erase_if, one in ten", all_anew, swap_erase_if);
         add(e, "take all, in any order", all_anew, take);
         add(e, "retire all, collect", all_anew, retire_and_collect);

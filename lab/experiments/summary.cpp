@@ -4,7 +4,7 @@
 // those experiments.
 //
 // Not listed: what repeats a seed's table (fast-alloc, malloc-in-a-loop), what divides or counts
-// the same run again ("share of a frame", "calls to the allocator"), and cases without a peer.
+// the same run again ("share of a frame"), and cases without a peer.
 #include "lab/output/choosing.hpp"
 
 namespace lab {
