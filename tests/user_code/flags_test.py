@@ -10,13 +10,15 @@ end alone. gcc also warns in its optimizer, with link-time optimization when it 
                     36 commands, 25 minutes of one processor
 
 Usage: flags_test.py [--all] [--work DIR] [COMPILER...]        without COMPILER: g++ and clang++-19
-Exit status 0: no warning; 1: the warnings are shown.
+Exit status 0: no warning; 1: the warnings are shown; 2: a COMPILER is not here. Of the two above, one that is not here
+is left out, and the test says so.
 """
 import argparse
 import concurrent.futures
 import itertools
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -25,6 +27,7 @@ here = pathlib.Path(__file__).resolve().parent
 root = here.parent.parent
 warnings = """-Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wold-style-cast
 -Wnull-dereference""".split()
+path = "/usr/bin:/bin"
 sanitizers = [], ["-fsanitize=address,undefined"], ["-fsanitize=thread"]
 
 
@@ -60,7 +63,7 @@ def every_command(compiler, work):
 def faults_of(words):
     """Warnings at a line of cairn: the uses in tests/ dereference what they did not test."""
     began = time.monotonic()
-    run = subprocess.run(words, capture_output=True, text=True, env={"PATH": "/usr/bin:/bin", "LC_ALL": "C"})
+    run = subprocess.run(words, capture_output=True, text=True, env={"PATH": path, "LC_ALL": "C"})
     if run.returncode != 0:
         return f"{' '.join(words)}\n{run.stderr[:4000]}"
     lines = sorted({line for line in run.stderr.splitlines()
@@ -72,18 +75,25 @@ def faults_of(words):
 
 def main():
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    arguments.add_argument("compilers", nargs="*", default=["g++", "clang++-19"])
+    arguments.add_argument("compilers", nargs="*")
     arguments.add_argument("--all", action="store_true")
     arguments.add_argument("--work", type=pathlib.Path, default=root / "build/user_code_flags")
     arguments.add_argument("-v", action="store_true", help="prints each command and its time")
     asked = arguments.parse_args()
+    wanted = asked.compilers or ["g++", "clang++-19"]
+    missing = ", ".join(c for c in wanted if shutil.which(c, path=path) is None)
+    compilers = [c for c in wanted if shutil.which(c, path=path) is not None]
+    if missing and (asked.compilers or not compilers):
+        arguments.error(f"cannot find {missing}")
+    if missing:
+        print(f"left out: cannot find {missing}", flush=True)
     asked.work.mkdir(parents=True, exist_ok=True)
     subprocess.run([sys.executable, root / "tools/amalgamate", "-o", asked.work], check=True, stdout=subprocess.DEVNULL)
     subprocess.run([sys.executable, here / "generate.py", asked.work], check=True)
     (asked.work / "cairn_headers.inc").write_text("#define CAIRN_IMPLEMENTATION\n" + "".join(
         f'#include "cairn_{name}.hpp"\n' for name in ("all", "std", "testing")))
     commands = every_command if asked.all else some_commands
-    all_commands = [c for compiler in asked.compilers for c in commands(compiler, asked.work)]
+    all_commands = [c for compiler in compilers for c in commands(compiler, asked.work)]
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         faults = [fault for fault in pool.map(faults_of, all_commands) if fault]
     print("\n".join(faults) if faults else f"{len(all_commands)} commands: no warning at a line of cairn")
