@@ -360,7 +360,9 @@ void case_run::play_round(std::mt19937& random) {
     std::vector<lane*> order;
     for (lane& l : lanes) {
         order.push_back(&l);
-        if (case_->options.exact && l.process.alive()) l.process.ask(l.repetitions, l.warm_up);
+        if (case_->options.exact && l.status == row_status::ok && l.process.alive()) {
+            l.process.ask(l.repetitions, l.warm_up);
+        }
     }
     std::shuffle(order.begin(), order.end(), random);
     for (lane* l : order) {

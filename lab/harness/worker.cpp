@@ -131,6 +131,7 @@ worker& worker::operator=(worker&& other) noexcept {
     std::swap(why_, other.why_);
     std::swap(lacks_library_, other.lacks_library_);
     std::swap(here_, other.here_);
+    std::swap(is_asked_, other.is_asked_);
     return *this;
 }
 
