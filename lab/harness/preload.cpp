@@ -6,6 +6,7 @@ namespace lab {
 
 std::string try_preload(const std::string& path, const std::string& symbol) {
     const std::string name = detail::name_in(path);
+    if constexpr (!has_copies) return name + " cannot be preloaded on this system";
     child_process child;
     child_order order;
     order.words = {"cairn", "--lab-preloaded", path, symbol};

@@ -290,6 +290,8 @@ public:
           seconds_{seconds},
           tell_{std::move(tell)} {
         options_.time_limit *= c.options.time_limits;
+        // Contenders of an exact case run at once, on one processor in the worst case.
+        if (c.options.exact) options_.time_limit *= static_cast<double>(c.contenders.size());
         result = empty_result(c);
         result.least_ratio = options_.full ? least_ratio_full : least_ratio_quick;
         for (const contender& who : c.contenders) lanes.push_back(lane{.who = &who});
