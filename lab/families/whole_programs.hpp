@@ -96,26 +96,29 @@ inline bool is_here(const std::string& program) {
     return ::access(program.c_str(), X_OK) == 0 || is_on_path(program);
 }
 
-inline rusage used_by_children() {
-    rusage used{};
-    ::getrusage(RUSAGE_CHILDREN, &used);
-    return used;
-}
-inline double user_ms(const rusage& used) {
-    return static_cast<double>(used.ru_utime.tv_sec) * 1e3 +
-           static_cast<double>(used.ru_utime.tv_usec) / 1e3;
-}
-
-/// Throws when the program does not end with 0. Python's own allocator is not in the way.
-inline void run(const std::vector<std::string>& program, const std::string& malloc_path) {
+/// False when the program does not end with 0. Python's own allocator is not in the way.
+inline bool runs_to_its_end(const std::vector<std::string>& program,
+                            const std::string& malloc_path) {
     std::vector<std::string> words{"sh", "-c",
                                    R"(LD_PRELOAD="$0" PYTHONMALLOC=malloc "$@" </dev/null )"
                                    R"(>/dev/null 2>&1 && echo ended)",
                                    malloc_path};
     words.insert(words.end(), program.begin(), program.end());
-    if (output_of(words) != "ended\n") {
+    return output_of(words) == "ended\n";
+}
+
+/// What a run of the program used, with the shell's millisecond. Throws when it does not end with 0.
+/// A copy of this process runs it: the peak of a process's children never falls again.
+inline rusage used_by(const std::vector<std::string>& program, const std::string& malloc_path) {
+    const shared_memory place{sizeof(rusage)};
+    auto* const used = static_cast<rusage*>(place.get());
+    const bool ended = in_copy([&] {
+        if (runs_to_its_end(program, malloc_path)) ::getrusage(RUSAGE_CHILDREN, used);
+    });
+    if (!ended || used->ru_maxrss == 0) {
         throw std::runtime_error{program[0] + " does not run to its end"};
     }
+    return *used;
 }
 
 /// What a contender does: user time in milliseconds, and further the peak in MiB.
@@ -127,10 +130,9 @@ struct run_of {
         const temporary_file text{which->words.back()};
         std::vector<std::string> words = which->words;
         words.back() = text.name();
-        const double before = user_ms(used_by_children());
-        run(words, malloc_path);
-        const rusage used = used_by_children();
-        s.value(user_ms(used) - before);
+        const rusage used = used_by(words, malloc_path);
+        s.value(static_cast<double>(used.ru_utime.tv_sec) * 1e3 +
+                static_cast<double>(used.ru_utime.tv_usec) / 1e3);
         s.also(peak_case, static_cast<double>(used.ru_maxrss) / 1024);
     }
 };

@@ -227,6 +227,9 @@ value = {r["name"]: r for r in cases["value"]["contenders"]}
 check(value["exact"]["median"] == 4096 and value["exact"]["samples"] == 1, "values arrive exactly, once")
 check(value["exact"]["series"][0]["points"] == [[1, 2], [3, 4.5]], "curves arrive")
 check([r["median"] for r in cases["at once"]["contenders"]] == [1, 1], "exact rows are sampled at once", cases["at once"])
+check([r["median"] for r in cases["at once, slow"]["contenders"]] == [1] * 4, "the time limit of exact rows is that of all together", cases["at once, slow"])
+peaks = [cases[name]["contenders"][0]["median"] for name in ("peak", "peak of large")]
+check(0 < peaks[0] < 30_000 < peaks[1], "the peak of a program is not that of one before it", peaks)
 check(cases["column"]["contenders"][0]["median"] == 17, "further columns are cases of their own")
 check(all(c["least_ratio"] == 0.07 for e in written.values() for c in e["cases"]), "every case of a quick run has its threshold, further columns too")
 check(all(c["noise"] > 0 for e in written.values() for c in e["cases"]), "every case has a noise floor, those of one sample too")

@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "lab/families/whole_programs.hpp"
 #include "lab/harness/experiment.hpp"
 #include "lab/system/process.hpp"
 
@@ -131,6 +132,33 @@ const lab::registration good{
         };
         pair.peer("left", waits("left.here", "right.here"));
         pair.peer("right", waits("right.here", "left.here"));
+
+        // As if four rows shared a processor: each takes longer than the limit of a single one.
+        lab::comparison& crowd = e.compare(
+            "at once, slow",
+            {.unit = "things", .measure = lab::measure::value, .one_sample = true, .exact = true});
+        for (const char* const name : {"first", "second", "third", "fourth"}) {
+            crowd.peer(name, [] {
+                return [](lab::sample& s) {
+                    std::this_thread::sleep_for(std::chrono::milliseconds{1500});
+                    s.value(1);
+                };
+            });
+        }
+
+#if !defined(_WIN32)
+        lab::comparison& peak =
+            e.compare("peak", {.unit = "KiB", .measure = lab::measure::value, .one_sample = true});
+        peak.peer("small after large", [] {
+            return [](lab::sample& s) {
+                const std::vector<std::string> large{
+                    "awk", R"(BEGIN { s = "x"; while (length(s) < 3e7) s = s s })"};
+                s.also("peak of large", double(lab::whole_programs::used_by(large, "").ru_maxrss));
+                s.value(double(lab::whole_programs::used_by({"true"}, "").ru_maxrss));
+            };
+        });
+        e.also(peak, "peak of large", {.unit = "KiB"});
+#endif
 
         lab::comparison& rate = e.compare("rate", {.unit = "ops/s",
                                                    .better = lab::better::higher,
