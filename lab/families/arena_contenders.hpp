@@ -68,6 +68,19 @@ struct low_end {
     void reset() { a.low().reset(); }
 };
 
+/// What lasts for a level goes to one end, what loading it needs to the other: here by turns.
+struct both_ends {
+    static constexpr bool has_fixed_region = true;
+    cairn::double_ended_arena a;
+    bool is_high = false;
+    explicit both_ends(std::span<std::byte> r) : a{slice_of(r)} {}
+    void* allocate(std::size_t size) {
+        is_high = !is_high;
+        return is_high ? a.high().allocate(size) : a.low().allocate(size);
+    }
+    void reset() { a.reset(); }
+};
+
 /// As std::pmr's own is measured: through the base class.
 struct through_pmr {
     static constexpr bool has_fixed_region = true;

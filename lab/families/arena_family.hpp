@@ -152,6 +152,7 @@ void add_arenas(comparison& c, Make make) {
     }
     add.template operator()<reserved>(kind::cairn, "cairn::virtual_arena");
     add.template operator()<low_end>(kind::cairn, "cairn::double_ended_arena");
+    add.template operator()<both_ends>(kind::cairn, "cairn::double_ended_arena, both ends");
     add.template operator()<through_pmr>(kind::cairn, "cairn::arena through std::pmr");
     add.template operator()<touch_only>(kind::limit, "no allocator, touches only");
     add.template operator()<bump_up>(kind::limit, "bump up");
