@@ -10,6 +10,7 @@
 #include <semaphore>
 #include <thread>
 
+#include "lab/families/crew.hpp"
 #include "lab/families/random_order.hpp"
 #include "lab/harness/experiment.hpp"
 
@@ -158,6 +159,25 @@ auto looked_at() {
         lab::keep(&sum);
     });
 }
+
+/// Two threads lock the same handles, one of them from the end.
+template <class Store>
+struct watched_by_two {
+    lab::crew people{2};
+    watched<Store> all;
+    void operator()(lab::sample& s) {
+        people.run(s, [&](unsigned t) {
+            int sum = 0;
+            for (std::uint64_t r = 0; r != s.repetitions(); ++r) {
+                for (std::size_t k = 0; k != object_count; ++k) {
+                    all.look(t == 0 ? k : object_count - 1 - k, sum);
+                }
+            }
+            lab::keep(&sum);
+        });
+        s.did(s.repetitions() * object_count);
+    }
+};
 
 constexpr std::size_t far_count = 100'000;  // six megabytes of objects: more than the second cache
 
@@ -362,6 +382,11 @@ void add_looks(lab::experiment& e) {
     weak.cairn("cairn handle, locked, plain", looked_at<shared_plain>());
     weak.cairn("cairn handle, locked, atomic", looked_at<shared_atomic>());
     weak.peer("std::weak_ptr", looked_at<shared_by_std>());
+    if (e.options().hardware_threads() < 2) { return; }
+    lab::comparison& c = e.compare("weak: locked by two threads, 1,000 each",
+                                   {.unit = "ns/look-up", .unpinned = true});
+    c.cairn("cairn handle, locked, atomic", lab::made<watched_by_two<shared_atomic>>());
+    c.peer("std::weak_ptr", lab::made<watched_by_two<shared_by_std>>());
 }
 
 const lab::registration owners{"owners", "What do unique, shared and weak ownership cost?",
