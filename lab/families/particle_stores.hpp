@@ -18,6 +18,7 @@
 
 #include <cairn/containers/packed_array.hpp>
 #include <cairn/containers/slot_map.hpp>
+#include <cairn/containers/slot_table.hpp>
 #include <cairn/containers/stable_slot_map.hpp>
 
 #include "lab/harness/experiment.hpp"
@@ -296,5 +297,18 @@ struct cairn_map {
 };
 using cairn_slot_map = cairn_map<cairn::slot_map<particle>>;
 using cairn_stable_slot_map = cairn_map<cairn::stable_slot_map<particle>>;
+
+/// The particle in columns, for what it takes in memory: `operations` times a slot_table.
+struct cairn_slot_table {
+    struct row {
+        bool is_active;
+        float x, y, velocity_x, velocity_y, lifetime_remaining;
+    };
+    cairn::slot_table<row, cairn::soa> all;
+    explicit cairn_slot_table(std::size_t capacity) { (void)all.reserve(capacity); }
+    auto insert(unsigned seed) {
+        return all.emplace(true, static_cast<float>(seed), 1.0f, 0.5f, 0.25f, 100.0f);
+    }
+};
 
 }  // namespace lab
