@@ -6,6 +6,7 @@
 // Any size: mallocs free by their sized free where they have one, cairn's rows with the size, but for
 // those that are called unsized. Live blocks are those of all threads.
 #include <algorithm>
+#include <bit>
 #include <string>
 
 #include "lab/families/crew.hpp"

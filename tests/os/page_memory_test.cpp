@@ -4,6 +4,7 @@
 #include <cairn/os/page_memory.hpp>
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cstring>
 #include <fstream>
 #include <random>

@@ -10,11 +10,11 @@
 // Same idea as: llvm::Align, Zig's std.mem.Alignment.
 #pragma once
 
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 
 #include <cairn/core/assert.hpp>
+#include <cairn/core/inside/compiler.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 
@@ -22,7 +22,7 @@ class alignment {
 public:
     /// Requires: `bytes` is a power of two.
     explicit constexpr alignment(std::size_t bytes) noexcept
-        : log2_{static_cast<std::uint8_t>(std::countr_zero(bytes))} {
+        : log2_{static_cast<std::uint8_t>(bytes == 0 ? 64 : compiler::trailing_zeros(bytes))} {
         CAIRN_ASSERT(bytes != 0 && (bytes & (bytes - 1)) == 0, "an alignment is a power of two");
     }
 

@@ -276,7 +276,7 @@ template <std::size_t Size>
 // ---- arithmetic ---------------------------------------------------------------------------------
 
 /// Requires: bits != 0. Cost: tzcnt or bsf, and no branch for zero.
-[[nodiscard, CAIRN_FORCE_INLINE]] inline unsigned trailing_zeros(std::uint64_t bits) noexcept {
+[[nodiscard, CAIRN_FORCE_INLINE]] constexpr unsigned trailing_zeros(std::uint64_t bits) noexcept {
 #if CAIRN_COMPILER_IS_MSVC
     return static_cast<unsigned>(std::countr_zero(bits));
 #else

@@ -3,6 +3,7 @@
 // Short enough to be inlined from here; the rest is compiled once (src/movable/offset_heap.cpp).
 #pragma once
 
+#include <bit>
 #include <cstring>
 #include <new>
 
