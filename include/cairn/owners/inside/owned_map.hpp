@@ -99,8 +99,13 @@ protected:
     [[nodiscard]] Cell* find_cell(std::size_t index) const noexcept {
         return static_cast<Cell*>(cells_.find(index));
     }
+    /// collect() without a limit: an owner that ends asks no clock and counts nothing.
     void collect_if_at_once() noexcept {
-        if (when_ == destroys::at_once && !is_collecting_) { (void)collect(work_limit{}); }
+        if (when_ != destroys::at_once || is_collecting_) { return; }
+        is_collecting_ = true;
+        Self& self = static_cast<Self&>(*this);
+        while (self.has_ended()) { (void)map_.erase(self.take_ended()); }
+        is_collecting_ = false;
     }
 
 private:
