@@ -3,7 +3,6 @@
 
 #include <atomic>
 #include <bit>
-#include <utility>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
@@ -22,7 +21,12 @@ std::uint32_t start_of_this_module() noexcept {
 
 }  // namespace
 
-generations::generations(generations&& other) noexcept : generations{std::as_const(other)} {
+generations::generations(generations&& other) noexcept
+    : first_{other.first_},
+      last_{other.last_},
+      max_{other.max_},
+      asked_{other.asked_},
+      added_{other.added_} {
     other.end();
 }
 
