@@ -212,7 +212,8 @@ code, out, err = run("lab", "--show", "d.json", program=misbehaviour)
 check(code == 0 and len(out.splitlines()) <= 50 and "compare with" in out and "--show d.json --against peer" in out and "contender" not in out,
       "--show alone is one screen: the verdict and whom to compare with", out)
 code, out, err = run("lab", "--show", "d.json", "--against", "PEER", program=misbehaviour)
-check(code == 0 and out.startswith("cairn against peer: 1 case: cairn better in 1") and "bad: rows" in out, "--against shows every case beside one", out)
+better = int(rows["cairn"]["verdict"] == "faster")   # a busy machine may leave it open
+check(code == 0 and out.startswith(f"cairn against peer: 1 case: cairn better in {better}") and "bad: rows" in out, "--against shows every case beside one", out)
 for words in (["--show", "d.json", "--against", "nobody"], ["--show", "nosuch.json"], ["--show", "d.html"], ["--show", "."], ["--show", "d.json", "good"], ["--show", "d.json", "--full"]):
     code, out, err = run("lab", *words, program=misbehaviour)
     check(code == 2 and one_sentence(err), f"'{' '.join(words)}' is refused with one sentence", err)
