@@ -76,7 +76,7 @@ machine_facts look_at_machine() {
 double empty_loop_ns() {
     constexpr std::uint64_t turns = 1'000'000;
     double best = 1e9;
-    for (int i = 0; i != 15; ++i) {
+    for (int i = 0; i != 500; ++i) {  // 140 ms: a processor that was idle has its speed by then
         const std::int64_t before = now_ns();
         for (std::uint64_t n = 0; n != turns; ++n) keep(n);
         best = std::min(best, static_cast<double>(now_ns() - before) / turns);
