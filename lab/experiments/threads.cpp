@@ -28,12 +28,17 @@ std::string named(unsigned threads) {
 
 // ---- slots of 64 bytes --------------------------------------------------------------------------
 
-/// make.operator()<A>() returns the factory of a row.
+/// Adds the row of a memory A. make.operator()<A>() returns its factory.
 template <class Make>
-void add_everybody(lab::comparison& c, Make make) {
-    const auto add = [&]<class A>(kind k, const char* who) {
+auto adder(lab::comparison& c, Make make) {
+    return [&c, make]<class A>(kind k, const char* who) {
         c.add(k, who, make.template operator()<A>());
     };
+}
+
+template <class Make>
+void add_everybody(lab::comparison& c, Make make) {
+    const auto add = adder(c, make);
     add.template operator()<cairn_threads>(kind::cairn, "cairn::concurrent_pool");
     add.template operator()<cairn_heap_threads>(kind::cairn, "cairn::concurrent_heap");
     add.template operator()<cairn_limited_threads>(kind::cairn,
@@ -79,9 +84,7 @@ void add_slots(lab::experiment& e, const std::vector<unsigned>& counts) {
 
 template <class Make>
 void add_any(lab::comparison& c, Make make) {
-    const auto add = [&]<class A>(kind k, const char* who) {
-        c.add(k, who, make.template operator()<A>());
-    };
+    const auto add = adder(c, make);
     add.template operator()<cairn_heap_threads>(kind::cairn, "cairn::concurrent_heap");
     add.template operator()<cairn_heap_unsized>(kind::cairn, "cairn::concurrent_heap, unsized");
     add.template operator()<cairn_heap_views>(kind::cairn, "cairn::concurrent_heap, local()");
