@@ -4,8 +4,8 @@
 One unit has the single headers, all sources and a use of each class (uses.hpp). Clang warns in its front
 end alone. gcc also warns in its optimizer, with link-time optimization when it links.
 
-    without --all   each compiler's front end: checked, and unchecked under sanitizers; gcc also links the
-                    unchecked unit at -O2 with link-time optimization
+    without --all   each compiler's front end: checked, and unchecked under sanitizers; gcc also compiles the
+                    unchecked unit at -O3, and links it at -O2 with link-time optimization
     --all           each compiler x sanitizers x asserts x level, by gcc also with link-time optimization:
                     36 commands, 25 minutes of one processor
 
@@ -46,6 +46,7 @@ def some_commands(compiler, work):
     yield command(compiler, work, 1, "-fsyntax-only")
     yield command(compiler, work, 0, "-fsyntax-only", *sanitizers[1])
     if "clang" not in compiler:
+        yield command(compiler, work, 0, "-O3", "-S", "-o", "/dev/null")
         yield linked(compiler, work, 0, "-O2")
 
 

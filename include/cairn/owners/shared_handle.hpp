@@ -245,6 +245,7 @@ private:
              .object = this,
              .type = "shared_handle",
              .values = {{"slot", handle_.index()}, {"life in the handle", handle_.generation()}}});
+        if (store_ == nullptr) { compiler::unreachable(); }  // for gcc's -Wnull-dereference
     }
 
     friend Store;

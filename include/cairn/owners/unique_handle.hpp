@@ -98,6 +98,7 @@ private:
              .object = this,
              .type = "unique_handle",
              .values = {{"slot", handle_.index()}, {"life in the handle", handle_.generation()}}});
+        if (store_ == nullptr) { compiler::unreachable(); }  // for gcc's -Wnull-dereference
     }
 
     Store* store_ = nullptr;
