@@ -323,7 +323,14 @@ void add_few_live(lab::experiment& e) {
     types.cairn("cairn::concurrent_heap, unsized", on(adapter_tag<unsized_thread_heap>{}));
     types.mallocs(on(adapter_tag<sized_malloc>{}));
     // Some 4,200 blocks of 247 bytes on the average are 1 MiB.
-    lab::comparison& full = e.compare("1 MiB live in 1.25 MiB", small);
+    lab::comparison& full = e.compare(
+        "1 MiB live in 1.25 MiB",
+        {.weight = 0.5,
+         .causes = {
+             {"82 % of the region are live blocks. One pair in 9,000 finds no hole, and all "
+              "blocks that wait merge: 7 % of the requests reach the exact core, in a region "
+              "of 1.5 MiB 1.6 %. There a pair takes 0.78 of the time. The mallocs' memory has "
+              "no bound."}}});
     const auto mixed = runs<churn<>>(4200, 1024);
     full.cairn("cairn::heap<> of 1.25 MiB", mixed(adapter_tag<small_region>{}));
     full.baseline("cairn::heap<> of 1.25 MiB, 10 blocks live",

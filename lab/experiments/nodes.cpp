@@ -67,6 +67,12 @@ struct from_node_pool {
     cairn::node_pool nodes;
     cairn::node_pool& get() { return nodes; }
 };
+/// A node_allocator with a type of its own. gcc inlines the functions of a container that one caller
+/// has: inserts and erases of unordered_map take 16.7 ns then, and 21 where two rows share them.
+template <class T>
+struct node_allocator_on_heap : cairn::node_allocator<T> {
+    using cairn::node_allocator<T>::node_allocator;
+};
 /// Hash tables come from a heap that keeps what it once had.
 struct from_node_pool_on_heap {
     cairn::heap<> tables{cairn::grow_by{std::size_t{4} << 20}};
@@ -120,7 +126,7 @@ void add_allocators(lab::comparison& c) {
     c.cairn("cairn::node_pool",
             lab::made<Work<Container<cairn::node_allocator>, from_node_pool>>());
     c.cairn("cairn::node_pool on a heap",
-            lab::made<Work<Container<cairn::node_allocator>, from_node_pool_on_heap>>());
+            lab::made<Work<Container<node_allocator_on_heap>, from_node_pool_on_heap>>());
     c.mallocs(lab::made<Work<Container<std::allocator>, stateless<std::allocator<element>>>>());
     c.peer("std::pmr::unsynchronized_pool",
            lab::made<Work<Container<std::pmr::polymorphic_allocator>, from_pmr>>());
