@@ -102,7 +102,9 @@ public:
             if (!turn(index, generation)) { return; }
         }
         const std::uint32_t slot = index & rules.slot_mask();
-        if (index < front_end_ && top_ != 0) {
+        // In this order: the processor foresees a full stack, but not on which side of front_end_
+        // an object lies that is erased at random.
+        if (top_ != 0 && index < front_end_) {
             state->held(rules)[slot / 64] |= std::uint64_t{1} << (slot & 63);
             ready_[--top_] = index;
             ++begun_count_;
