@@ -3,6 +3,7 @@
 #include <cairn/alloc/arena.hpp>
 #include <cairn/alloc/double_ended_arena.hpp>
 #include <cairn/core/inside/begin_anew.hpp>
+#include <cairn/storage/inside/address_place.hpp>
 
 #include <utility>
 

@@ -1,6 +1,7 @@
 // Cold half of cairn/alloc/tagged_arenas.hpp: blocks, tags and the ends of views.
 #include <cairn/alloc/tagged_arenas.hpp>
 #include <cairn/core/poison.hpp>
+#include <cairn/storage/inside/address_place.hpp>
 
 #include <new>
 

@@ -16,6 +16,7 @@
 #include <cairn/core/inside/begin_anew.hpp>
 #include <cairn/core/inside/bits.hpp>
 #include <cairn/os/page_memory.hpp>
+#include <cairn/storage/inside/address_place.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 namespace {

@@ -12,6 +12,7 @@
 #include <cairn/core/inside/bits.hpp>
 #include <cairn/core/poison.hpp>
 #include <cairn/os/page_memory.hpp>
+#include <cairn/storage/inside/address_place.hpp>
 #include "guarded/fences.hpp"
 #include "misuse.hpp"
 

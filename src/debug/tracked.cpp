@@ -11,6 +11,8 @@
 #include <cstdint>
 #include <cstdio>
 
+#include <cairn/storage/inside/address_place.hpp>
+
 #include "misuse.hpp"
 
 namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {

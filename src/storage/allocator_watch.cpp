@@ -7,6 +7,7 @@
 
 #include <cairn/core/poison.hpp>
 #include <cairn/os/inside/fork.hpp>
+#include <cairn/storage/inside/address_place.hpp>
 
 #if CAIRN_DETAIL_ASAN
 extern "C" {
@@ -16,22 +17,6 @@ void* __asan_get_report_address();
 #endif
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
-
-namespace detail {
-
-evidence watched_call::about(misuse_kind kind) const noexcept {
-    return {.kind = kind, .object = object, .type = type, .name = name, .caller = from};
-}
-
-evidence watched_call::about(misuse_kind kind, std::size_t size,
-                             std::size_t offset) const noexcept {
-    evidence known = about(kind);
-    known.values[0] = {"bytes", size};
-    known.values[1] = {"offset", offset};
-    return known;
-}
-
-}  // namespace detail
 
 #if CAIRN_ASSERTS
 

@@ -19,46 +19,14 @@ namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 namespace detail {
 
-/// Where an address lies in an allocator, for a report.
-struct address_place {
-    bool inside = false;          // of memory that the allocator manages
-    const char* unit = nullptr;   // "slot"; nullptr: the memory has no units
-    std::size_t index = 0;        // of the unit
-    std::size_t offset = 0;       // bytes from the unit's, or the memory's, begin
-    bool in_front = false;        // the offset counts downwards: a fence
-    std::size_t size = 0;         // bytes of the unit or the memory
-    const char* state = nullptr;  // "live", "freed", ...
-    const char* by = nullptr;     // "allocated by", "freed by"; nullptr: not known
-    std::source_location who{};   // of `by`
-};
-
-/// Who called which allocator: what a check inside it says in its report. Vanishes without asserts.
-struct watched_call {
-    const void* object;
-    const char* type;
-    const char* name;
-    call_site from;
-
-    /// Of a block of `size` bytes, `offset` bytes from the begin of the allocator's memory. Out of
-    /// line: the callers are inlined, and this is not for speed.
-    [[nodiscard]] evidence about(misuse_kind kind, std::size_t size,
-                                 std::size_t offset) const noexcept;
-    [[nodiscard]] evidence about(misuse_kind kind) const noexcept;
-};
-
-/// The reports of a type of allocator about its objects.
-struct allocator_type {
-    const char* type;  // "pool"
-    address_place (*place_of)(const void* object, const void* address) noexcept;
-};
+struct address_place;
+struct allocator_type;  // both in inside/address_place.hpp
 
 #if CAIRN_ASSERTS
 
 class allocator_watch {
 public:
     allocator_watch() noexcept = default;
-    allocator_watch(const allocator_watch&) = delete;
-    allocator_watch& operator=(const allocator_watch&) = delete;
 
     /// The name goes along; `from` is moved from until something is assigned to it.
     allocator_watch(allocator_watch&& from) noexcept { take(from); }
@@ -74,7 +42,6 @@ public:
     /// Lists `object`, of which this is a member, as `name`; nullptr: takes it off the list.
     void set_name(const char* name, const void* object, const allocator_type& type) noexcept;
     [[nodiscard]] const char* name() const noexcept { return name_; }
-    [[nodiscard]] bool moved_from() const noexcept { return moved_from_; }
     /// Stops the program when `object`, an arena, was moved from and not assigned to since.
     void expect_not_moved_from(const void* object, const char* type) const noexcept;
 
@@ -106,7 +73,6 @@ class allocator_watch {
 public:
     void set_name(const char*, const void*, const allocator_type&) noexcept {}
     [[nodiscard]] const char* name() const noexcept { return nullptr; }
-    [[nodiscard]] bool moved_from() const noexcept { return false; }
     void expect_not_moved_from(const void*, const char*) const noexcept {}
     [[nodiscard]] unsigned describe(const void*, std::size_t) const noexcept { return 0; }
     void describe_region(const void*, std::size_t) noexcept {}

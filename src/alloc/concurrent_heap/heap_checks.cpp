@@ -4,6 +4,8 @@
 
 #include <bit>
 
+#include <cairn/storage/inside/address_place.hpp>
+
 #include "heap_registry.hpp"
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {

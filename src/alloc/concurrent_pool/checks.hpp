@@ -7,6 +7,7 @@
 #include <utility>
 
 #include <cairn/alloc/concurrent_pool.hpp>
+#include <cairn/storage/inside/address_place.hpp>
 
 #include "../inside/cache_registry.hpp"
 

@@ -4,6 +4,8 @@
 
 #include <initializer_list>
 
+#include <cairn/storage/inside/address_place.hpp>
+
 #include "block.hpp"
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {

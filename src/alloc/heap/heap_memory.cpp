@@ -7,6 +7,7 @@
 #include <cairn/alloc/heap/waiting_blocks.hpp>
 
 #include <cairn/core/alignment.hpp>
+#include <cairn/storage/inside/address_place.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 namespace {

@@ -9,6 +9,7 @@
 // front of a block and behind its last byte, so the two no longer agree. The last header of a
 // region, at granules_, has size 0 and is in use: no block is ever merged with it.
 #include <cairn/alloc/heap/regions.hpp>
+#include <cairn/storage/inside/address_place.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 namespace {

@@ -3,7 +3,21 @@
 
 #include <atomic>
 
+#include <cairn/storage/inside/address_place.hpp>
+
 namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
+
+evidence watched_call::about(misuse_kind kind) const noexcept {
+    return {.kind = kind, .object = object, .type = type, .name = name, .caller = from};
+}
+
+evidence watched_call::about(misuse_kind kind, std::size_t size,
+                             std::size_t offset) const noexcept {
+    evidence known = about(kind);
+    known.values[0] = {"bytes", size};
+    known.values[1] = {"offset", offset};
+    return known;
+}
 
 std::uint64_t next_arena_id() noexcept {
     static constinit std::atomic<std::uint64_t> last{0};

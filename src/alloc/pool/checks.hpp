@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include <cairn/alloc/pool.hpp>
+#include <cairn/storage/inside/address_place.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 

@@ -1,5 +1,6 @@
 // What a guard answers: whose an address is or was, and whether all patterns stand.
 #include <cairn/debug/guarded.hpp>
+#include <cairn/storage/inside/address_place.hpp>
 
 #include "fences.hpp"
 

@@ -30,6 +30,20 @@
 
 namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
+/// Who called which allocator: what a check inside it says in its report. Vanishes without asserts.
+struct watched_call {
+    const void* object;
+    const char* type;
+    const char* name;
+    call_site from;
+
+    /// Of a block of `size` bytes, `offset` bytes from the begin of the allocator's memory. Out of
+    /// line: the callers are inlined, and this is not for speed.
+    [[nodiscard]] evidence about(misuse_kind kind, std::size_t size,
+                                 std::size_t offset) const noexcept;
+    [[nodiscard]] evidence about(misuse_kind kind) const noexcept;
+};
+
 /// Numbers for arenas, never reused. Threads: any.
 [[nodiscard]] std::uint64_t next_arena_id() noexcept;
 
