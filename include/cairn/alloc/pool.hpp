@@ -245,14 +245,13 @@ private:
     std::size_t stride_;              // bytes from slot to slot
     chunk* chunks_ = nullptr;         // sorted by address; begin of the side block
     std::size_t chunk_count_ = 0;
-    std::size_t chunk_capacity_ = 0;  // room in the side block
-    std::size_t stack_capacity_ = 0;  // room in the side block, in slots
-    std::byte* embedded_side_ =
-        nullptr;                     // the side block behind the first chunk's slots, used or not
-    std::size_t embedded_size_ = 0;  // of it, in bytes
-    std::size_t slot_count_ = 0;     // of all chunks
-    std::size_t selected_ = none;    // index of the chunk being carved
-    std::size_t next_chunk_slots_;   // slots of the next chunk
+    std::size_t chunk_capacity_ = 0;      // room in the side block
+    std::size_t stack_capacity_ = 0;      // room in the side block, in slots
+    std::byte* embedded_side_ = nullptr;  // behind the first chunk's slots, used or not
+    std::size_t embedded_size_ = 0;       // of it, in bytes
+    std::size_t slot_count_ = 0;          // of all chunks
+    std::size_t selected_ = none;         // index of the chunk being carved
+    std::size_t next_chunk_slots_;        // slots of the next chunk
     options options_;
     allocator_ref upstream_;
     alignment align_;
@@ -299,9 +298,7 @@ constexpr std::size_t pool::required_size(std::size_t count, std::size_t slot_si
     const std::size_t slot_bytes = detail::saturating_multiply(count, stride);
     const std::size_t links =
         detail::saturating_multiply(detail::saturating_add(lookahead, count), sizeof(void*));
-    // no upstream has that much
-    constexpr std::size_t absurd = SIZE_MAX;
-    if (stride < slot_size || slot_bytes > absurd - sizeof(void*)) { return absurd; }
+    if (stride < slot_size || slot_bytes > SIZE_MAX - sizeof(void*)) { return SIZE_MAX; }
     return detail::saturating_add(
         detail::saturating_add(detail::round_up(slot_bytes, alignment::of<void*>()), sizeof(chunk)),
         links);

@@ -24,9 +24,7 @@ void fill_freed(void* slot, std::size_t size) noexcept {
     return bytes[0] == detail::freed_slot_byte && std::memcmp(bytes, bytes + 1, size - 1) == 0;
 }
 
-[[nodiscard]] bool is_short(std::size_t size) noexcept {
-    return size >= detail::short_slot_min && size <= detail::short_slot_max;
-}
+[[nodiscard]] bool is_short(std::size_t size) noexcept { return size >= 16 && size <= 256; }
 
 }  // namespace
 

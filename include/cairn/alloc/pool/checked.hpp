@@ -28,9 +28,6 @@ namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 namespace detail {
 
-inline constexpr std::size_t short_slot_min = 16;
-inline constexpr std::size_t short_slot_max = 256;
-
 /// What a free slot is filled with.
 inline constexpr unsigned char freed_slot_byte = 0xDD;
 
@@ -51,9 +48,6 @@ struct freed_pattern {
                                              const chunk16& value = pattern) noexcept {
         compiler::copy_bytes<sizeof value>(at, &value);
     }
-    [[CAIRN_FORCE_INLINE]] static void write_word(std::byte* at) noexcept {
-        compiler::copy_bytes<sizeof word>(at, &word);
-    }
     [[nodiscard]] [[CAIRN_FORCE_INLINE]] static bool is_word(const std::byte* at) noexcept {
         unsigned long long seen;
         compiler::copy_bytes<sizeof seen>(&seen, at);
@@ -64,9 +58,6 @@ struct freed_pattern {
         chunk16 seen;
         compiler::copy_bytes<sizeof seen>(&seen, at);
         return compiler::equal_bytes(seen, pattern);
-    }
-    [[nodiscard]] [[CAIRN_FORCE_INLINE]] static bool is_all(chunk16 same) noexcept {
-        return compiler::all_equal(same);
     }
 };
 
@@ -97,7 +88,7 @@ struct freed_pattern {
         freed_pattern::write(bytes + i, pattern);
         compiler::hide(i);  // or gcc makes a call of memset()
     }
-    if (ends_in_word) { return freed_pattern::write_word(bytes + end); }
+    if (ends_in_word) { return compiler::copy_bytes<8>(bytes + end, &freed_pattern::word); }
     freed_pattern::write(bytes + end, pattern);
 }
 
@@ -109,14 +100,14 @@ struct freed_pattern {
     if (tail <= 32) [[likely]] {
         same &= freed_pattern::same(bytes + 16) & freed_pattern::same(bytes + tail) &
                 freed_pattern::same(bytes + tail + 16);
-        return freed_pattern::is_all(same);
+        return compiler::all_equal(same);
     }
     const bool ends_in_word = size % 16 == 8;
     const std::size_t end = size - (ends_in_word ? 8 : 16);
     if (ends_in_word && !freed_pattern::is_word(bytes + end)) { return false; }
     if (!ends_in_word) { same &= freed_pattern::same(bytes + end); }
     for (std::size_t i = 16; i < end; i += 16) { same &= freed_pattern::same(bytes + i); }
-    return freed_pattern::is_all(same);
+    return compiler::all_equal(same);
 }
 
 }  // namespace detail
@@ -175,9 +166,7 @@ struct freed_pattern {
 }
 
 [[CAIRN_FORCE_INLINE]] inline void pool::deallocate(void* p, call_site from) noexcept {
-    if constexpr (CAIRN_CALLER_IS_OPTIMIZED) {
-        if (deallocate_short(p)) [[likely]] { return; }
-    }
+    if (CAIRN_CALLER_IS_OPTIMIZED && deallocate_short(p)) [[likely]] { return; }
     deallocate_checked(p, from);
 }
 
