@@ -234,10 +234,7 @@ public:
         }
         return *this;
     }
-    // A copy needs memory and can fail: clone() of the map, or copy_from().
     explicit slot_rows(const options& how) noexcept : slot_rows{system_memory(), how} {}
-    slot_rows(const slot_rows&) = delete;
-    slot_rows& operator=(const slot_rows&) = delete;
     ~slot_rows() {
         [[maybe_unused]] const auto change = mark_.begin(this, Parts::name);
         owners_.expect_none(this, Parts::name);

@@ -102,7 +102,7 @@ public:
         if (this != &other) {
             [[maybe_unused]] const auto change = begin_change();
             table taken{std::move(other)};
-            m_.release(desc());
+            m_.release(layout::desc);
             m_.upstream = taken.m_.upstream;
             m_.take(taken.m_);
         }
@@ -116,7 +116,7 @@ public:
     [[nodiscard]] std::size_t capacity() const noexcept { return m_.capacity; }
     /// Bytes of the one allocation, or of the part of the reserved addresses that has memory.
     [[nodiscard]] std::size_t memory_size() const noexcept {
-        return allocation_size(desc(), m_.capacity);
+        return allocation_size(layout::desc, m_.capacity);
     }
     [[nodiscard]] allocator_ref upstream() const noexcept { return m_.upstream; }
 
@@ -129,7 +129,7 @@ public:
     [[nodiscard]] bool reserve_with(std::size_t rows, Also also) {
         if (rows <= capacity()) { return also(); }
         [[maybe_unused]] const auto change = begin_change();
-        return m_.reserve(desc(), rows,
+        return m_.reserve(layout::desc, rows,
                           {&also, [](void* f) { return (*static_cast<Also*>(f))(); }});
     }
     /// From now on grows in place, up to `rows_max` rows, rounded up to a capacity: no row moves,
@@ -138,13 +138,13 @@ public:
     /// Requires: the table has no memory yet.
     /// Returns: false when the system refuses; the table is as before then.
     [[nodiscard]] bool reserve_address_space(std::size_t rows_max, page_options how = {}) noexcept {
-        return m_.reserve_address_space(desc(), rows_max, how);
+        return m_.reserve_address_space(layout::desc, rows_max, how);
     }
     /// Gives unused memory back; not inside reserved addresses. Returns: false when there is none
     /// for the smaller copy.
     [[nodiscard]] bool shrink_to_fit() {
         [[maybe_unused]] const auto change = begin_change();
-        return m_.shrink_to_fit(desc());
+        return m_.shrink_to_fit(layout::desc);
     }
     /// What kernels may load and store: size() rounded up to 16 rows, or to whole blocks of an
     /// aosoa of more than 16; aos: size().
@@ -200,13 +200,13 @@ public:
     template <class... Args>
     [[nodiscard, CAIRN_FORCE_INLINE]] bool emplace_growing(Args&&... args) {
         [[maybe_unused]] const detail::callback_mark::building scope{m_.mark, this, type_name};
-        const detail::table_memory::block room = m_.begin_growth(desc());
+        const detail::table_memory::block room = m_.begin_growth(layout::desc);
         if (room.base == nullptr) { return false; }
-        detail::rollback undo{[&]() noexcept { m_.cancel_growth(desc(), room); }};
+        detail::rollback undo{[&]() noexcept { m_.cancel_growth(layout::desc, room); }};
         cells{room.base, room.capacity}.construct(m_.size, static_cast<Args&&>(args)...);
         undo.cancel();
         [[maybe_unused]] const auto move = m_.mark.begin_object();
-        m_.finish_growth(desc(), room);
+        m_.finish_growth(layout::desc, room);
         return true;
     }
     /// As emplace_back, for a caller who knows that there is room. Requires: size() < capacity().
@@ -216,7 +216,7 @@ public:
         constexpr bool runs_code = !cells::template copies_bytes<Args...>();
         [[maybe_unused]] const detail::callback_mark::building scope{m_.mark, this, type_name,
                                                                      runs_code};
-        if (detail::poison_is_seen()) { m_.watch(desc(), m_.size + 1); }
+        if (detail::poison_is_seen()) { m_.watch(layout::desc, m_.size + 1); }
         rows_in_place().construct(m_.size, static_cast<Args&&>(args)...);
         ++m_.size;
         if (m_.followers != nullptr) { m_.tell_added(m_.size - 1, 1); }
@@ -254,8 +254,8 @@ public:
         CAIRN_ASSERT(i < size(), "the erased row is inside the table");
         [[maybe_unused]] const auto change = begin_change();
         rows_in_place().destroy(i);
-        m_.move_rows(desc(), i, i + 1, size() - i - 1);
-        m_.forget_rows_from(desc(), size() - 1);
+        m_.move_rows(layout::desc, i, i + 1, size() - i - 1);
+        m_.forget_rows_from(layout::desc, size() - 1);
     }
 
     /// Removes row i by moving the last row into its place. O(1).
@@ -303,7 +303,7 @@ public:
         if (!reserve(rows)) { return false; }
         m_.mark.expect_free(this, type_name);
         const std::size_t old = size();
-        if (detail::poison_is_seen()) { m_.watch(desc(), rows); }
+        if (detail::poison_is_seen()) { m_.watch(layout::desc, rows); }
         m_.size = rows;
         if (rows > old && m_.followers != nullptr) { m_.tell_added(old, rows - old); }
         return true;
@@ -445,7 +445,7 @@ public:
         CAIRN_ASSERT(order.size() == size() && detail::names_each_once(order.data(), size()),
                      "a permutation names every row once");
         [[maybe_unused]] const auto change = begin_change();
-        return m_.permute(desc(), order.data());
+        return m_.permute(layout::desc, order.data());
     }
 
     void swap(table& other) noexcept { std::swap(*this, other); }
@@ -477,9 +477,6 @@ private:
         }
     }
 
-    [[nodiscard]] static constexpr const detail::layout_desc& desc() noexcept {
-        return layout::desc;
-    }
     [[nodiscard, CAIRN_FORCE_INLINE]] cells rows_in_place() const noexcept {
         return {m_.base, m_.pitch};
     }
@@ -506,8 +503,7 @@ private:
                 asking.follow(first, is_removed, count);
                 asking.rows.m_.mark.set_holes(true);
             };
-            void (*keep)(void*, std::size_t, std::size_t, const std::uint8_t*, std::size_t) =
-                nullptr;
+            decltype(detail::row_question::keep) keep = nullptr;
             if constexpr (layout::lanes != 0 && std::is_trivially_copyable_v<Row>) {
                 keep = [](void* at, std::size_t to, std::size_t first, const std::uint8_t* numbers,
                           std::size_t count) {
@@ -518,7 +514,7 @@ private:
                 };
             }
             [[maybe_unused]] const auto change = begin_change();
-            (m_.*remove)(desc(), {&asked, ask, keep});
+            (m_.*remove)(layout::desc, {&asked, ask, keep});
         }
         return before - size();
     }
@@ -530,21 +526,21 @@ private:
     }
     void shrink_by_one() noexcept {
         rows_in_place().destroy(m_.size - 1);
-        m_.forget_rows_from(desc(), m_.size - 1);
+        m_.forget_rows_from(layout::desc, m_.size - 1);
     }
     void truncate(std::size_t rows) noexcept {
         if (rows == m_.size) { return; }
         [[maybe_unused]] const auto change = begin_change();
         if constexpr (!std::is_trivially_destructible_v<Row>) {
-            m_.destroy_rows(desc(), rows, m_.size - rows);
+            m_.destroy_rows(layout::desc, rows, m_.size - rows);
         }
-        m_.forget_rows_from(desc(), rows);
+        m_.forget_rows_from(layout::desc, rows);
     }
     template <class FindOrder>
     [[nodiscard]] bool sorted(FindOrder find_order) {
         [[maybe_unused]] const auto change = begin_change();
         return detail::sort_rows(size(), upstream(), find_order, 0, [this](auto order, void*) {
-            return m_.permute(desc(), order.data());
+            return m_.permute(layout::desc, order.data());
         });
     }
 

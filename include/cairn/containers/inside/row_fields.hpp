@@ -276,21 +276,9 @@ CAIRN_WARNING_ON
 CAIRN_WARNING_ON
 #endif
 
-/// Takes the type of a member pointer apart.
-template <class T>
-struct member_pointer_parts;
-template <class T, class M>
-struct member_pointer_parts<M T::*> {
-    using member_type = M;
-};
-
 /// The position of the field that `Member` (&row::name) names.
 template <auto Member>
 inline constexpr std::size_t field_index = index_of_member(Member);
-
-/// The type of the field that `Member` names.
-template <auto Member>
-using member_type = typename member_pointer_parts<decltype(Member)>::member_type;
 
 /// True when a `Pointer` can name a field of Row: it is a member pointer, and of that very struct.
 template <class Row, class Pointer>

@@ -123,9 +123,7 @@ void sort_indices(std::uint32_t* order, std::uint32_t* scratch, std::size_t coun
                 to[out] = right ? from[b++] : from[a++];
             }
         }
-        std::uint32_t* const swapped = from;
-        from = to;
-        to = swapped;
+        std::swap(from, to);
     }
     if (from != order) {
         for (std::size_t i = 0; i < count; ++i) { order[i] = from[i]; }

@@ -124,9 +124,7 @@ void swap(const split_ref<T>& a, const split_ref<T>& b) noexcept {
 }
 template <class T>
 void swap(split_ref<T>& a, split_ref<T>& b) noexcept {
-    const split_ref<T>& first = a;
-    const split_ref<T>& second = b;
-    swap(first, second);
+    swap(std::as_const(a), std::as_const(b));
 }
 
 namespace detail {

@@ -156,8 +156,7 @@ struct row_loop {
     ///                                                 first  0   1            where a field begins
     struct column_numbers {
         std::size_t at[column_count + 1] = {};
-        std::size_t first[sizeof...(Fields) + 1] =
-            {};  // where the columns of a field begin in `at`
+        std::size_t first[sizeof...(Fields) + 1] = {};  // of each field: its columns in `at`
     };
     static constexpr column_numbers columns = [] {
         column_numbers result;
@@ -316,10 +315,7 @@ public:
     /// A view to read from, of one to write to.
     constexpr table_view(const table_view<Row, Layout, false>& other) noexcept
         requires IsConst
-        : base_{other.base_},
-          capacity_{other.capacity_},
-          first_{other.first_},
-          size_{other.size_} {}
+        : table_view{other.base_, other.capacity_, other.first_, other.size_} {}
     table_view(const table_view&) = default;
     table_view& operator=(const table_view&) = default;
 
