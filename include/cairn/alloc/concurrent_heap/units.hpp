@@ -123,7 +123,6 @@ public:
     /// Requires: no other thread uses the heap.
     void describe() noexcept;
     void allow_growth(bool allowed) noexcept { may_grow_.store(allowed, memory_order::relaxed); }
-    [[nodiscard]] bool is_zero_at_first() const noexcept { return has_pages_; }
     [[nodiscard]] std::size_t segment_size() noexcept;
     [[nodiscard]] std::size_t free_size() noexcept;
     [[nodiscard]] mutex& lock() noexcept { return lock_; }
