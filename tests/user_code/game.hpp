@@ -36,3 +36,17 @@ struct quest {
     thing t;
     using references = cairn::refers_to<&quest::next>;
 };
+/// Memory of the program itself.
+class game_memory {
+public:
+    void* allocate(std::size_t size, cairn::alignment align = cairn::default_alignment) noexcept {
+        return blocks_.allocate(size, align);
+    }
+    void deallocate(void* p, std::size_t size,
+                    cairn::alignment align = cairn::default_alignment) noexcept {
+        blocks_.deallocate(p, size, align);
+    }
+
+private:
+    cairn::heap<> blocks_;
+};

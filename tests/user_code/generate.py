@@ -18,8 +18,8 @@ sys.path.insert(0, str(root / "tools"))
 from public_headers import is_adapter  # noqa: E402
 
 folder = pathlib.Path(sys.argv[1])
-# swap and get are looked up by their arguments: users customize them. The others are no functions.
-no_functions = set("""swap get if for while switch return sizeof alignof alignas decltype noexcept requires catch throw
+# swap, get, iter_move and iter_swap are looked up by their arguments: users customize them. The others are no functions.
+no_functions = set("""swap get iter_move iter_swap if for while switch return sizeof alignof alignas decltype noexcept requires catch throw
 static_assert operator defined __attribute__ __asm__ asm typeid const_cast static_cast reinterpret_cast dynamic_cast
 explicit new delete co_await co_return co_yield and or not xor else case do goto default this nullptr true false
 volatile const consteval constexpr concept typename template auto void bool int unsigned char long short float double main""".split())

@@ -1,6 +1,8 @@
 // Macros of <windows.h>, Qt, Unreal, X11 and older C libraries, defined in front of all of cairn. The headers
 // of the standard library come first: they are other people's business.
 #include "std_headers.inc"
+// of uses.hpp
+#include <algorithm>
 
 #define max(a, b) ((a) > (b) ? (a) : (b))
 #define min(a, b) ((a) < (b) ? (a) : (b))

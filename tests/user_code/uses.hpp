@@ -2,6 +2,7 @@
 // files that include it first include all headers and define game::thing, game::soldier, game::figure ...
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdio>
 #include <utility>
@@ -235,7 +236,64 @@ inline void use_threads() {
     for_c::free(&scripts, block);
 }
 
+/// The wrappers over memory of the program's own type.
+inline void use_own_memory() {
+    game::game_memory mine;
+    const auto use = [](auto& memory) { cairn::destroy(memory, cairn::make<thing>(memory, 1)); };
+    cairn::budget<game::game_memory> limited{1 << 20};
+    use(limited);
+    const cairn::registry::entry listed{"game", limited};
+    cairn::locked<game::game_memory> guard;
+    use(guard);
+    cairn::tracked counted{mine};
+    use(counted);
+    cairn::guarded fenced{mine};
+    use(fenced);
+    cairn::concurrent_budget<game::game_memory> shared{1 << 20};
+    use(shared);
+    cairn::failing<game::game_memory> failing;
+    use(failing);
+    cairn::hardened<game::game_memory> hardened;
+    use(hardened);
+    cairn::or_abort<game::game_memory> aborting;
+    use(aborting);
+    cairn::growing_arena frame{cairn::allocator_ref{mine}};
+    auto scope = cairn::scratch(frame, limited);
+    MUST(scope.make_array<thing>(2).size() == 2);
+    cairn::array_recycler recycled{frame};
+    void* const block = recycled.allocate(32);
+    MUST(block);
+    recycled.deallocate(block, 32);
+    MUST(recycled.allocate(32) == block);
+    MUST(frame.copy("name"));
+    auto several = cairn::make_unique_in<thing[]>(mine, 3);
+    MUST(several);
+    std::vector<thing, cairn::std_allocator<thing, game::game_memory>> list{mine};
+    list.emplace_back(1);
+}
+
+inline void use_copies_and_ranges() {
+    cairn::packed_array<thing> a;
+    for (int i = 3; i != 0; --i) { MUST(a.emplace_back(i)); }
+    auto copy = cairn::clone(a);
+    MUST(copy);
+    MUST(*copy == a);
+    swap(a, *copy);
+    cairn::table<game::soldier> t;
+    for (int i = 3; i != 0; --i) { MUST(t.emplace_back(thing{i}, i, game::pod_value{})); }
+    std::ranges::sort(t, {}, cairn::key<&game::soldier::k>);
+    std::rotate(t.begin(), t.begin() + 1, t.end());
+    std::ranges::iter_swap(t.begin(), t.begin() + 1);
+    MUST(std::ranges::iter_move(t.begin()).k == 3);
+    for (auto row : t) { MUST(cairn::get<&game::soldier::k>(row)); }
+    MUST(cairn::clone(t));
+    cairn::shared_store<cairn::stable_slot_map<thing>> store;
+    MUST(store.reserve(10));
+}
+
 inline int use_all() {
+    use_own_memory();
+    use_copies_and_ranges();
     use_threads();
     use_packed_array();
     use_map<cairn::slot_map<thing>>();

@@ -279,7 +279,9 @@ class hooks {
     using in = context_hooks<detail::named_memory_type<Memory>, Sizes>;
     static constexpr bool can_omit_sizes =
         Sizes == hook_sizes::untrusted || detail::finds_sizes<detail::named_memory_type<Memory>>;
-    [[nodiscard]] static void* memory() noexcept { return &detail::named_memory<Memory>(); }
+    [[nodiscard]] static void* memory() noexcept {
+        return compiler::address_of(detail::named_memory<Memory>());
+    }
 
 public:
     /// As context_hooks::malloc().

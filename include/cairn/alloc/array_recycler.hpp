@@ -53,7 +53,7 @@ public:
         link* const reused = head;
         detail::unpoison_defined(reused, sizeof(link));
         head = reused->next;
-        unpoison(reused, size);
+        cairn::unpoison(reused, size);
         return reused;
     }
 

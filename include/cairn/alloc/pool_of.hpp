@@ -50,7 +50,7 @@ public:
     pool_of(pool_of&&) noexcept = default;
     pool_of& operator=(pool_of&& from) noexcept {
         if constexpr (asserts_enabled && !std::is_trivially_destructible_v<T>) {
-            if (this != &from) { check_objects_end(); }
+            if (this != compiler::address_of(from)) { check_objects_end(); }
         }
         pool::operator=(std::move(from));
         return *this;

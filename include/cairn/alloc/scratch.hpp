@@ -40,6 +40,10 @@ struct scratch_pair {
 /// This thread's two arenas. Out of line: thread-locals with destructors cost a guard anyway.
 [[nodiscard]] CAIRN_DETAIL_MODULE_LOCAL scratch_pair& this_threads_scratch() noexcept;
 
+template <class Arena>
+[[nodiscard]] const void* address_of_arena(const arena_scope<Arena>& scope) noexcept {
+    return compiler::address_of(scope.arena());
+}
 /// The arena behind wrappers (budget, tracked, array_recycler, locked ...), scopes and
 /// std_allocators.
 template <class T>
@@ -47,14 +51,10 @@ template <class T>
     static_assert(!std::is_same_v<T, allocator_ref>,
                   "an allocator_ref does not say which arena is behind it");
     if constexpr (requires { wrapped_in::of(allocator); }) {
-        return address_of_arena(wrapped_in::of(allocator));
+        return detail::address_of_arena(wrapped_in::of(allocator));
     } else {
-        return &allocator;
+        return compiler::address_of(allocator);
     }
-}
-template <class Arena>
-[[nodiscard]] const void* address_of_arena(const arena_scope<Arena>& scope) noexcept {
-    return &scope.arena();
 }
 
 }  // namespace detail

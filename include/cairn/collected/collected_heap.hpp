@@ -292,7 +292,8 @@ private:
 template <class Visit>
 bool collected_heap::who_keeps(const void* object, Visit visit) const {
     const auto call = [](void* to, const collected_keeper& k) { (*static_cast<Visit*>(to))(k); };
-    return region_ != nullptr && detail::visit_keepers(*region_, object, call, &visit);
+    return region_ != nullptr &&
+           detail::visit_keepers(*region_, object, call, compiler::address_of(visit));
 }
 
 template <class Sink>
@@ -300,7 +301,9 @@ void collected_heap::write_json(Sink sink, const void* object) const {
     const auto call = [](void* to, const char* text, std::size_t length) {
         (*static_cast<Sink*>(to))(text, length);
     };
-    if (region_ != nullptr) { detail::write_region(*region_, object, call, &sink); }
+    if (region_ != nullptr) {
+        detail::write_region(*region_, object, call, compiler::address_of(sink));
+    }
 }
 
 template <class T, class... Args>

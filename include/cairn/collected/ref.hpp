@@ -165,11 +165,11 @@ public:
     }
     root& operator=(std::nullptr_t) noexcept { return *this = static_cast<T*>(nullptr); }
     root& operator=(const root& other) noexcept {
-        if (this != &other) { *this = other.get(); }
+        if (this != compiler::address_of(other)) { *this = other.get(); }
         return *this;
     }
     root& operator=(root&& other) noexcept {
-        if (this != &other) {
+        if (this != compiler::address_of(other)) {
             if (*this) { unlink(); }
             take(other);
         }

@@ -83,7 +83,7 @@ public:
 private:
     template <class T>
     void show(ref<T>& r) {
-        seen_(*this, reinterpret_cast<detail::object_name*>(&r), 1);
+        seen_(*this, reinterpret_cast<detail::object_name*>(compiler::address_of(r)), 1);
     }
     template <class T>
     void show(ref_array<T>& a) {
@@ -263,7 +263,7 @@ constexpr text_part first_argument_in(const char* text) noexcept {
 }
 template <class T>
 constexpr text_part name_of_type() {
-    return first_argument_in(CAIRN_SIGNATURE);
+    return detail::first_argument_in(CAIRN_SIGNATURE);
 }
 
 template <class T>

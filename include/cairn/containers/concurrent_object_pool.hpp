@@ -355,7 +355,7 @@ bool concurrent_object_pool<T, Hooks, Rules>::prewarm(std::size_t count, std::si
             auto& j = *static_cast<work*>(context);
             if (j.build(last - first)) { j.pool->release_this_thread(); }
         },
-        &job);
+        compiler::address_of(job));
     // A part may have been refused while others had the last slots at hand. They have ended.
     return object_count() >= count || job.build(count - object_count());
 }

@@ -203,8 +203,9 @@ public:
     /// Returns: false when exhausted; the array is empty or unchanged then.
     /// Throws:  what copying a T throws; the array holds some of the copies then.
     [[nodiscard]] bool copy_from(const packed_array& other) {
-        if (this == &other) { return true; }
-        [[maybe_unused]] const auto visit = other.mark_.visit(&other, type_name);
+        if (this == compiler::address_of(other)) { return true; }
+        [[maybe_unused]] const auto visit =
+            other.mark_.visit(compiler::address_of(other), type_name);
         if (!reserve(other.size_)) { return false; }
         clear();
         for (const T& object : other) { emplace_in_room(object); }
@@ -214,8 +215,8 @@ public:
     friend bool operator==(const packed_array& a, const packed_array& b)
         requires std::equality_comparable<T>
     {
-        [[maybe_unused]] const auto visit_a = a.mark_.visit(&a, type_name);
-        [[maybe_unused]] const auto visit_b = b.mark_.visit(&b, type_name);
+        [[maybe_unused]] const auto visit_a = a.mark_.visit(compiler::address_of(a), type_name);
+        [[maybe_unused]] const auto visit_b = b.mark_.visit(compiler::address_of(b), type_name);
         bool are_equal = a.size_ == b.size_;
         for (std::size_t i = 0; are_equal && i < a.size_; ++i) { are_equal = a[i] == b[i]; }
         return are_equal;

@@ -86,7 +86,7 @@ void construct_pooled(Hooks& hooks, void* slot) {
     if constexpr (std::is_same_v<std::remove_const_t<decltype(Hooks::create)>, default_create>) {
         constexpr bool fit = std::is_default_constructible_v<T>;
         static_assert(fit, "an object of a pool is built by T(), or by the create of its hooks");
-        if constexpr (fit) { construct_at<T>(slot); }
+        if constexpr (fit) { detail::construct_at<T>(slot); }
     } else {
         ::new (slot) T(hooks.create());
     }

@@ -84,12 +84,24 @@ public:
     [[nodiscard]] constexpr T* operator->() const noexcept { return row_; }
     [[nodiscard]] constexpr T& operator[](std::ptrdiff_t n) const noexcept { return row_[n]; }
 
-    constexpr row_iterator& operator++() noexcept { return ++row_, *this; }
-    constexpr row_iterator& operator--() noexcept { return --row_, *this; }
+    constexpr row_iterator& operator++() noexcept {
+        ++row_;
+        return *this;
+    }
+    constexpr row_iterator& operator--() noexcept {
+        --row_;
+        return *this;
+    }
     constexpr row_iterator operator++(int) noexcept { return row_iterator{row_++}; }
     constexpr row_iterator operator--(int) noexcept { return row_iterator{row_--}; }
-    constexpr row_iterator& operator+=(std::ptrdiff_t n) noexcept { return row_ += n, *this; }
-    constexpr row_iterator& operator-=(std::ptrdiff_t n) noexcept { return row_ -= n, *this; }
+    constexpr row_iterator& operator+=(std::ptrdiff_t n) noexcept {
+        row_ += n;
+        return *this;
+    }
+    constexpr row_iterator& operator-=(std::ptrdiff_t n) noexcept {
+        row_ -= n;
+        return *this;
+    }
     friend constexpr row_iterator operator+(row_iterator a, std::ptrdiff_t n) noexcept {
         return a += n;
     }
@@ -222,7 +234,7 @@ public:
     /// `other` may be part of an object of this map: the old objects are destroyed last, and then
     /// the handles of the new ones find them.
     slot_rows& operator=(slot_rows&& other) noexcept {
-        if (this != &other) {
+        if (this != compiler::address_of(other)) {
             mark_.expect_free(this, Parts::name);
             slot_rows taken{std::move(other)};
             std::swap(slots_, taken.slots_);

@@ -67,7 +67,7 @@ namespace detail {
 /// The rules of a map of `T` with handles of type `Handle`.
 template <class T, class Handle>
 inline constexpr stable_rules stable_rules_of =
-    stable_rules_for(sizeof(T), alignof(T), Handle::index_max, Handle::generation_max);
+    detail::stable_rules_for(sizeof(T), alignof(T), Handle::index_max, Handle::generation_max);
 
 /// A position in a map: a slot, and the live slots behind it in the same word.
 ///
@@ -183,7 +183,10 @@ public:
         explicit iterator(Iterator where) noexcept : where_{where} {}
         // Constant, so that `auto& [h, object]` binds it, too.
         [[nodiscard]] const Item operator*() const noexcept { return {where_.handle(), *where_}; }
-        iterator& operator++() noexcept { return ++where_, *this; }
+        iterator& operator++() noexcept {
+            ++where_;
+            return *this;
+        }
         iterator operator++(int) noexcept { return iterator{where_++}; }
         friend bool operator==(const iterator&, const iterator&) noexcept = default;
 
@@ -590,7 +593,7 @@ public:
                 const handle_type h = it.handle();
                 CAIRN_ASSERT(other.begun_count() == begun,
                              "a copy constructor inserts nothing into the map that is copied",
-                             {.object = &other, .type = type_name});
+                             {.object = compiler::address_of(other), .type = type_name});
                 T* const object = slot_of(h.index());
                 cairn::unpoison(object, sizeof(T));
                 ::new (static_cast<void*>(object)) T(*it);
@@ -603,7 +606,7 @@ public:
     }
     void swap(stable_slot_map& other) noexcept {
         mark_.expect_free(this, type_name);
-        other.mark_.expect_free(&other, type_name);
+        other.mark_.expect_free(compiler::address_of(other), type_name);
         slot_set between{std::move(slots_)};
         detail::begin_anew(slots_, other.slots_);
         detail::begin_anew(other.slots_, between);

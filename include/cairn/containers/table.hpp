@@ -94,12 +94,12 @@ public:
     table& operator=(const table&) = delete;  // clone()
     /// Takes the rows, the memory and the attached columns of `other`, which is empty afterwards.
     table(table&& other) noexcept : m_{other.m_.upstream} {
-        other.m_.mark.expect_free(&other, type_name);
+        other.m_.mark.expect_free(compiler::address_of(other), type_name);
         m_.take(other.m_);
     }
     /// `other` may be part of a row of this table: the old rows are destroyed last.
     table& operator=(table&& other) noexcept {
-        if (this != &other) {
+        if (this != compiler::address_of(other)) {
             [[maybe_unused]] const auto change = begin_change();
             table taken{std::move(other)};
             m_.release(layout::desc);
@@ -116,7 +116,7 @@ public:
     [[nodiscard]] std::size_t capacity() const noexcept { return m_.capacity; }
     /// Bytes of the one allocation, or of the part of the reserved addresses that has memory.
     [[nodiscard]] std::size_t memory_size() const noexcept {
-        return allocation_size(layout::desc, m_.capacity);
+        return detail::allocation_size(layout::desc, m_.capacity);
     }
     [[nodiscard]] allocator_ref upstream() const noexcept { return m_.upstream; }
 
@@ -129,8 +129,9 @@ public:
     [[nodiscard]] bool reserve_with(std::size_t rows, Also also) {
         if (rows <= capacity()) { return also(); }
         [[maybe_unused]] const auto change = begin_change();
-        return m_.reserve(layout::desc, rows,
-                          {&also, [](void* f) { return (*static_cast<Also*>(f))(); }});
+        return m_.reserve(layout::desc, rows, {compiler::address_of(also), [](void* f) {
+                                                   return (*static_cast<Also*>(f))();
+                                               }});
     }
     /// From now on grows in place, up to `rows_max` rows, rounded up to a capacity: no row moves,
     /// no view or span dies by growth, and no insertion copies the others. Costs addresses, not
@@ -344,8 +345,9 @@ public:
     /// Returns: false when the allocator is exhausted; the table is then empty or unchanged.
     template <class OtherLayout>
     [[nodiscard]] bool copy_from(const table<Row, OtherLayout>& other) {
-        if (static_cast<const void*>(&other) == this) { return true; }
-        [[maybe_unused]] const auto loop = other.rows_memory().mark.visit(&other, type_name);
+        if (static_cast<const void*>(compiler::address_of(other)) == this) { return true; }
+        [[maybe_unused]] const auto loop =
+            other.rows_memory().mark.visit(compiler::address_of(other), type_name);
         if (!reserve(other.size())) { return false; }
         clear();
         for (std::size_t i = 0; i < other.size(); ++i) {
@@ -514,7 +516,7 @@ private:
                 };
             }
             [[maybe_unused]] const auto change = begin_change();
-            (m_.*remove)(layout::desc, {&asked, ask, keep});
+            (m_.*remove)(layout::desc, {compiler::address_of(asked), ask, keep});
         }
         return before - size();
     }
@@ -552,8 +554,10 @@ private:
 template <class Row, class A, class B>
     requires std::equality_comparable<Row>
 [[nodiscard]] bool operator==(const table<Row, A>& a, const table<Row, B>& b) {
-    [[maybe_unused]] const auto loop_a = a.rows_memory().mark.visit(&a, "table");
-    [[maybe_unused]] const auto loop_b = b.rows_memory().mark.visit(&b, "table");
+    [[maybe_unused]] const auto loop_a =
+        a.rows_memory().mark.visit(compiler::address_of(a), "table");
+    [[maybe_unused]] const auto loop_b =
+        b.rows_memory().mark.visit(compiler::address_of(b), "table");
     bool are_equal = a.size() == b.size();
     for (std::size_t i = 0; are_equal && i < a.size(); ++i) {
         const Row& one = a[i];

@@ -90,7 +90,7 @@ template <byte_allocator A>
 consteval allocator_ops make_allocator_ops() {
     allocator_ops ops{};
     ops.allocate = [](void* self, std::size_t size, alignment align, call_site from) noexcept {
-        return allocate_for(*static_cast<A*>(self), size, align, from);
+        return detail::allocate_for(*static_cast<A*>(self), size, align, from);
     };
     ops.deallocate = [](void* self, void* p, std::size_t size, alignment align,
                         [[maybe_unused]] call_site from) noexcept {
@@ -144,7 +144,9 @@ public:
         requires(!std::same_as<std::remove_const_t<A>, allocator_ref> && !std::is_const_v<A>)
     allocator_ref(A& allocator CAIRN_LIFETIMEBOUND,
                   call_site made_at = call_site::current()) noexcept
-        : self_{&allocator}, ops_{&detail::allocator_ops_of<A>}, made_at_{made_at} {}
+        : self_{compiler::address_of(allocator)},
+          ops_{&detail::allocator_ops_of<A>},
+          made_at_{made_at} {}
     template <byte_allocator A>
         requires(!std::is_lvalue_reference_v<A> &&
                  !std::same_as<std::remove_const_t<A>, allocator_ref>)

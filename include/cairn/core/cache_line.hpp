@@ -23,8 +23,8 @@ struct alignas(alignof(T) > cache_line_size ? alignof(T) : cache_line_size) cach
 
     [[nodiscard]] T& operator*() noexcept { return value; }
     [[nodiscard]] const T& operator*() const noexcept { return value; }
-    [[nodiscard]] T* operator->() noexcept { return &value; }
-    [[nodiscard]] const T* operator->() const noexcept { return &value; }
+    [[nodiscard]] T* operator->() noexcept { return compiler::address_of(value); }
+    [[nodiscard]] const T* operator->() const noexcept { return compiler::address_of(value); }
 };
 
 static_assert(sizeof(cache_line_padded<char>) == cache_line_size);

@@ -96,9 +96,9 @@ template <class A>
 [[nodiscard]] memory_facts facts_of(A& a) noexcept {
     memory_facts f;
     if constexpr (requires { a.inner(); }) {
-        f = facts_of(a.inner());
+        f = detail::facts_of(a.inner());
     } else if constexpr (requires { a.with([](auto&) {}); }) {  // locked: under its mutex
-        a.with([&f](auto& inner) noexcept { f = facts_of(inner); });
+        a.with([&f](auto& inner) noexcept { f = detail::facts_of(inner); });
     }
     if constexpr (requires { a.live_size(); }) { f.live_size = a.live_size(); }
     if constexpr (requires { a.used_size(); }) { f.live_size = a.used_size(); }
@@ -140,7 +140,7 @@ template <class A>
 template <class A>
 [[nodiscard]] const void* source_of(const A& a) noexcept {
     if constexpr (requires { a.inner(); }) {
-        return &a.inner();
+        return compiler::address_of(a.inner());
     } else {
         return nullptr;
     }
@@ -177,7 +177,7 @@ public:
     /// Cost: a block from system_memory(). A refusal lists nothing: is_listed().
     template <class A>
     entry(const char* name, A& memory CAIRN_LIFETIMEBOUND, threads which = threads::one) noexcept
-        : entry{name, &memory, detail::source_of(memory),
+        : entry{name, compiler::address_of(memory), detail::source_of(memory),
                 [](void* a) noexcept { return detail::facts_of(*static_cast<A*>(a)); }, which} {}
     ~entry();
     entry(const entry&) = delete;

@@ -42,7 +42,7 @@ public:
     held() noexcept = default;
     held(held&& other) noexcept : word_{other.word_} { other.word_ = nullptr; }
     held& operator=(held&& other) noexcept {
-        if (this != &other) {
+        if (this != compiler::address_of(other)) {
             reset();
             word_ = other.word_;
             other.word_ = nullptr;

@@ -137,7 +137,7 @@ public:
         other.forget();
     }
     pinned& operator=(pinned&& other) noexcept {
-        if (this != &other) {
+        if (this != compiler::address_of(other)) {
             reset();
             heap_ = other.heap_;
             handle_ = other.handle_;

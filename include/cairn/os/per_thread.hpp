@@ -116,7 +116,7 @@ public:
     [[nodiscard]] T* local() noexcept {
         const bool is_at_home = numbers_ == &detail::numbers_of_this_module;
         const std::size_t number = is_at_home ? thread_number() : numbers_->of_this_thread();
-        return number < own_count_ ? &slots_.first[number].value : nullptr;
+        return number < own_count_ ? compiler::address_of(slots_.first[number].value) : nullptr;
     }
 
     /// The value of slot `index`, for threads that have numbers of their own (workers of a pool);

@@ -28,7 +28,8 @@ public:
     constexpr lease() noexcept = default;
     constexpr lease(std::nullptr_t) noexcept {}
     /// Takes over an object from acquire_raw(). Requires: `object` is live in `pool`, or null.
-    constexpr lease(Pool& pool, element_type* object) noexcept : object_{object}, pool_{&pool} {}
+    constexpr lease(Pool& pool, element_type* object) noexcept
+        : object_{object}, pool_{compiler::address_of(pool)} {}
     constexpr lease(lease&& other) noexcept
         : object_{std::exchange(other.object_, nullptr)}, pool_{other.pool_} {}
     constexpr lease& operator=(lease&& other) noexcept {

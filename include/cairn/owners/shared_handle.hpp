@@ -249,7 +249,8 @@ private:
     }
 
     friend Store;
-    shared_handle(Store& store, handle_type h) noexcept : store_{&store}, handle_{h} {}
+    shared_handle(Store& store, handle_type h) noexcept
+        : store_{compiler::address_of(store)}, handle_{h} {}
 
     Store* store_ = nullptr;
     handle_type handle_{};

@@ -39,7 +39,8 @@ public:
     constexpr unique_handle() noexcept = default;
     constexpr unique_handle(std::nullptr_t) noexcept {}
     /// Owns what `h` names in `store` from now on; nothing when h is null.
-    constexpr unique_handle(Store& store, handle_type h) noexcept : store_{&store}, handle_{h} {
+    constexpr unique_handle(Store& store, handle_type h) noexcept
+        : store_{compiler::address_of(store)}, handle_{h} {
         if (h) { count(1); }
     }
     constexpr unique_handle(unique_handle&& other) noexcept

@@ -123,7 +123,8 @@ public:
 
     node_allocator(node_pool& nodes) noexcept : nodes_{&nodes} {}  // implicit: containers take it
     template <class Other>
-    node_allocator(const node_allocator<Other>& other) noexcept : nodes_{&other.nodes()} {}
+    node_allocator(const node_allocator<Other>& other) noexcept
+        : nodes_{compiler::address_of(other.nodes())} {}
 
     /// Throws: std::bad_alloc when exhausted, std::bad_array_new_length when count * sizeof(T)
     /// overflows.
@@ -155,7 +156,7 @@ public:
 
     template <class Other>
     friend bool operator==(const node_allocator& a, const node_allocator<Other>& b) noexcept {
-        return &a.nodes() == &b.nodes();
+        return compiler::address_of(a.nodes()) == compiler::address_of(b.nodes());
     }
 
 private:

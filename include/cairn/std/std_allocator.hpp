@@ -57,7 +57,7 @@ template <byte_allocator A>
 class held_allocator {
 public:
     constexpr held_allocator() noexcept = default;
-    constexpr held_allocator(A& allocator) noexcept : pointer_{&allocator} {}
+    constexpr held_allocator(A& allocator) noexcept : pointer_{compiler::address_of(allocator)} {}
     [[nodiscard]] constexpr A& get() const noexcept { return *pointer_; }
     [[nodiscard]] constexpr bool refuses() const noexcept { return pointer_ == nullptr; }
     friend constexpr bool operator==(held_allocator, held_allocator) noexcept = default;

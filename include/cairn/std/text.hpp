@@ -112,7 +112,7 @@ template <detail::any_handle Handle>
 template <class Traits, detail::any_handle Handle>
 std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& out,
                                              const Handle& h) {
-    return out << handle_text(h).view();
+    return out << cairn::handle_text(h).view();
 }
 template <class Traits>
 std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& out,

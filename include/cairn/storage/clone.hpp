@@ -29,7 +29,7 @@ template <class Container>
 /// The same in memory of its own upstream.
 template <class Container>
 [[nodiscard]] std::optional<Container> clone(const Container& from) {
-    return clone(from, from.upstream());
+    return cairn::clone(from, from.upstream());
 }
 
 }}  // namespace cairn::CAIRN_FLAVOUR

@@ -29,13 +29,13 @@ template <class T>
 slice<T> construct_array(void* memory, std::size_t count) {
     T* const first = static_cast<T*>(memory);
     if constexpr (std::is_trivially_destructible_v<T>) {
-        for (std::size_t i = 0; i < count; ++i) { construct_at<T>(first + i); }
+        for (std::size_t i = 0; i < count; ++i) { detail::construct_at<T>(first + i); }
     } else {
         std::size_t built = 0;
         rollback undo{[&]() noexcept {
             while (built != 0) { first[--built].~T(); }
         }};
-        for (; built < count; ++built) { construct_at<T>(first + built); }
+        for (; built < count; ++built) { detail::construct_at<T>(first + built); }
         undo.cancel();
     }
     return {first, count};
@@ -51,7 +51,7 @@ concept character_view =
 template <class Arena, class View>
 [[nodiscard]] View copy_text(Arena& arena, View text) noexcept {
     using character = typename View::value_type;
-    if (is_absurd_count<character>(text.size())) { return View{}; }
+    if (detail::is_absurd_count<character>(text.size())) { return View{}; }
     void* const memory =
         arena.allocate((text.size() + 1) * sizeof(character), alignment::of<character>());
     if (memory == nullptr) { return View{}; }
@@ -81,10 +81,10 @@ public:
     [[nodiscard]] slice<T> make_array(std::size_t count) {
         static_assert(std::is_trivially_destructible_v<T>,
                       "the arena would not run these destructors: make them inside an arena_scope");
-        if (is_absurd_count<T>(count)) { return {}; }
+        if (detail::is_absurd_count<T>(count)) { return {}; }
         void* const memory =
             static_cast<Arena&>(*this).allocate(sizeof(T) * count, alignment::of<T>());
-        return memory != nullptr ? construct_array<T>(memory, count) : slice<T>{};
+        return memory != nullptr ? detail::construct_array<T>(memory, count) : slice<T>{};
     }
 
     /// As make_array, but the objects are not initialized: for bytes that are written at once.
@@ -92,7 +92,7 @@ public:
         requires std::is_trivially_default_constructible_v<T>
     [[nodiscard]] slice<T> make_array_for_overwrite(std::size_t count) noexcept {
         static_assert(std::is_trivially_destructible_v<T>);
-        if (is_absurd_count<T>(count)) { return {}; }
+        if (detail::is_absurd_count<T>(count)) { return {}; }
         void* const memory =
             static_cast<Arena&>(*this).allocate(sizeof(T) * count, alignment::of<T>());
         return memory != nullptr ? slice<T>{static_cast<T*>(memory), count} : slice<T>{};
@@ -104,14 +104,15 @@ public:
     /// Returns: a view whose data() is nullptr when it does not fit.
     template <character_view View>
     [[nodiscard]] View copy(View text) noexcept {
-        return copy_text(static_cast<Arena&>(*this), text);
+        return detail::copy_text(static_cast<Arena&>(*this), text);
     }
     /// The same of a text that ends with 0: `const char* name = frame.copy("hello")`.
     /// Returns: nullptr when it does not fit.
     [[nodiscard]] const char* copy(const char* text) noexcept {
         std::size_t length = 0;
         while (text[length] != '\0') { ++length; }
-        return copy_text(static_cast<Arena&>(*this), slice<const char>{text, length}).data();
+        return detail::copy_text(static_cast<Arena&>(*this), slice<const char>{text, length})
+            .data();
     }
 };
 

@@ -48,7 +48,7 @@ template <radix_key Key>
     using bits = sort_bits<Key>;
     constexpr bits top = bits{1} << (sizeof(bits) * 8 - 1);
     if constexpr (std::is_enum_v<Key>) {
-        return ordered_bits(static_cast<std::underlying_type_t<Key>>(key));
+        return detail::ordered_bits(static_cast<std::underlying_type_t<Key>>(key));
     } else if constexpr (std::is_floating_point_v<Key>) {
         // Negative floats grow towards zero: all their bits are flipped, of the others the sign.
         const auto raw = std::bit_cast<bits>(key);

@@ -64,7 +64,7 @@ consteval std::size_t count_by_halves() {
         return Taken;
     } else {
         constexpr std::size_t middle = (Taken + Refused) / 2;
-        if constexpr (accepts_braces<T>(std::make_index_sequence<middle>{})) {
+        if constexpr (detail::accepts_braces<T>(std::make_index_sequence<middle>{})) {
             return count_by_halves<T, middle, Refused>();
         } else {
             return count_by_halves<T, Taken, middle>();
@@ -75,7 +75,7 @@ consteval std::size_t count_by_halves() {
 template <class T, std::size_t... N>
 consteval std::size_t count_one_by_one(std::index_sequence<N...>) {
     std::size_t count = 0;
-    ((count = accepts_braces<T>(std::make_index_sequence<N + 1>{}) ? N + 1 : count), ...);
+    ((count = detail::accepts_braces<T>(std::make_index_sequence<N + 1>{}) ? N + 1 : count), ...);
     return count;
 }
 /// Returns: field_count_max + 1 when T has more fields.
@@ -85,7 +85,7 @@ consteval std::size_t count_fields() {
     if constexpr (count != 0) {
         return count;
     } else {
-        return count_one_by_one<T>(std::make_index_sequence<field_count_max + 1>{});
+        return detail::count_one_by_one<T>(std::make_index_sequence<field_count_max + 1>{});
     }
 }
 
@@ -239,7 +239,7 @@ struct list_types {
 
 /// The types of the fields of T, in order.
 template <class T>
-using field_types = decltype(with_fields<field_count<T>>(std::declval<T&>(), list_types{}));
+using field_types = decltype(detail::with_fields<field_count<T>>(std::declval<T&>(), list_types{}));
 
 // No variable of that name is defined: only its address is asked for.
 #if defined(__clang__)
@@ -261,14 +261,16 @@ extern const never_defined<T> never_defined_of;
 template <class T, class Member>
 consteval std::size_t index_of_member(Member T::* member) {
     const void* const wanted = compiler::address_of(never_defined_of<T>.object.*member);
-    return with_fields<field_count<T>>(never_defined_of<T>.object, [wanted](const auto&... fields) {
-        std::size_t found = sizeof...(fields);
-        std::size_t index = 0;
-        ((found = static_cast<const void*>(compiler::address_of(fields)) == wanted ? index : found,
-          ++index),
-         ...);
-        return found;
-    });
+    return detail::with_fields<field_count<T>>(
+        never_defined_of<T>.object, [wanted](const auto&... fields) {
+            std::size_t found = sizeof...(fields);
+            std::size_t index = 0;
+            ((found =
+                  static_cast<const void*>(compiler::address_of(fields)) == wanted ? index : found,
+              ++index),
+             ...);
+            return found;
+        });
 }
 
 #if defined(__clang__)
@@ -278,7 +280,7 @@ CAIRN_WARNING_ON
 
 /// The position of the field that `Member` (&row::name) names.
 template <auto Member>
-inline constexpr std::size_t field_index = index_of_member(Member);
+inline constexpr std::size_t field_index = detail::index_of_member(Member);
 
 /// True when a `Pointer` can name a field of Row: it is a member pointer, and of that very struct.
 template <class Row, class Pointer>
@@ -325,11 +327,13 @@ consteval bool accepts_empty_field(std::index_sequence<Before...>, std::index_se
 template <class T, std::size_t I, std::size_t Count>
 consteval bool is_c_array_at() {
     using before = std::make_index_sequence<I>;
-    if constexpr (accepts_empty_field<T>(before{}, std::make_index_sequence<Count - I - 1>{})) {
+    if constexpr (detail::accepts_empty_field<T>(before{},
+                                                 std::make_index_sequence<Count - I - 1>{})) {
         return false;
     } else {
         return []<std::size_t... Fewer>(std::index_sequence<Fewer...>) {
-            return (accepts_empty_field<T>(before{}, std::make_index_sequence<Fewer>{}) || ...);
+            return (detail::accepts_empty_field<T>(before{}, std::make_index_sequence<Fewer>{}) ||
+                    ...);
         }(std::make_index_sequence<Count - I - 1>{});
     }
 }
@@ -376,12 +380,12 @@ consteval row_fault find_row_fault() {
         return row_fault::base_class;
     } else if constexpr (field_count<Row> == 0) {
         return std::is_empty_v<Row> ? row_fault::field_count : row_fault::reference;
-    } else if constexpr (has_c_array<Row>(std::make_index_sequence<field_count<Row>>{})) {
+    } else if constexpr (detail::has_c_array<Row>(std::make_index_sequence<field_count<Row>>{})) {
         return row_fault::c_array;
     } else if constexpr (field_count<Row> > field_count_max) {
         return row_fault::field_count;
     } else {
-        return fault_of_fields(field_types<Row>{});
+        return detail::fault_of_fields(field_types<Row>{});
     }
 }
 

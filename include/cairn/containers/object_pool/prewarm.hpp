@@ -65,7 +65,7 @@ bool object_pool<T, Hooks, Rules>::prewarm(std::size_t count, std::size_t thread
                     state_of(slot).tag = j.pool->tag();
                 }
             },
-            &job);
+            compiler::address_of(job));
     }
     return true;
 }

@@ -30,12 +30,12 @@ public:
     polymorphic_iterator() noexcept = default;
     /// At the first object of type `number` or of one behind it.
     polymorphic_iterator(Types& types, std::size_t number) noexcept
-        : types_{&types}, number_{number} {
+        : types_{compiler::address_of(types)}, number_{number} {
         find_rows();
     }
 
     [[nodiscard]] Base& operator*() const noexcept { return rows_[row_]; }
-    [[nodiscard]] Base* operator->() const noexcept { return &rows_[row_]; }
+    [[nodiscard]] Base* operator->() const noexcept { return compiler::address_of(rows_[row_]); }
     [[nodiscard]] handle_type handle() const noexcept {
         return rows_.handles[row_].with_user(number_);
     }
@@ -98,7 +98,10 @@ public:
         [[nodiscard]] reference operator*() const noexcept {
             return {objects::handle(), objects::operator*()};
         }
-        iterator& operator++() noexcept { return objects::operator++(), *this; }
+        iterator& operator++() noexcept {
+            objects::operator++();
+            return *this;
+        }
         iterator operator++(int) noexcept {
             const iterator here = *this;
             ++*this;

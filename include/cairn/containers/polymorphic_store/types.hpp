@@ -53,7 +53,8 @@ public:
     template <class T, class Self>
     [[nodiscard]] static auto known(Self& self) noexcept {
         using rows = typed_rows<Base, T>;
-        return static_cast<std::conditional_t<std::is_const_v<Self>, const rows, rows>*>(&self);
+        return static_cast<std::conditional_t<std::is_const_v<Self>, const rows, rows>*>(
+            compiler::address_of(self));
     }
     /// The same where `number` is that of T; null otherwise.
     template <class T, class Self>
@@ -65,13 +66,14 @@ public:
     template <class Self, class F>
     static void each(Self& self, F f) {
         std::size_t number = 0;
-        (f(*known<Types>(self), number++), ...);
+        (static_cast<void>(f(*known<Types>(self), number++)), ...);
     }
     /// What f(rows) returns for the rows with that number; `otherwise` where there are none.
     template <class Self, class R, class F>
     static R at(Self& self, std::size_t number, R otherwise, F f) {
         std::size_t i = 0;
-        (void)((i++ == number && (otherwise = f(*known<Types>(self)), true)) || ...);
+        (void)((i++ == number && (static_cast<void>(otherwise = f(*known<Types>(self))), true)) ||
+               ...);
         return otherwise;
     }
 
@@ -188,7 +190,7 @@ public:
     std::size_t pending_count() const noexcept override { return typed.pending_count(); }
     void validate() const noexcept override { typed.validate(); }
     any_rows<Base>* clone(allocator_ref upstream) const override {
-        any_rows_of* const copy = make<any_rows_of>(upstream, upstream);
+        any_rows_of* const copy = cairn::make<any_rows_of>(upstream, upstream);
         if (copy == nullptr) { return nullptr; }
         rollback undo{[&]() noexcept { copy->destroy(upstream); }};
         if constexpr (std::is_copy_constructible_v<T>) {
@@ -218,7 +220,7 @@ public:
         : entries_{upstream}, options_{options} {}
     open_types(open_types&& other) noexcept = default;
     open_types& operator=(open_types&& other) noexcept {
-        if (this != &other) {
+        if (this != compiler::address_of(other)) {
             end();
             entries_ = std::move(other.entries_);
             options_ = other.options_;
@@ -283,7 +285,7 @@ private:
         auto* const all = static_cast<any_rows_of<Base, T>*>(self.entries_.data()[number].rows);
         using rows = typed_rows<Base, T>;
         return static_cast<std::conditional_t<std::is_const_v<Self>, const rows, rows>*>(
-            &all->typed);
+            compiler::address_of(all->typed));
     }
     template <class T>
     [[nodiscard]] std::size_t number_of() const noexcept {
@@ -296,10 +298,10 @@ private:
         const std::size_t number = count();
         if (number == type_count_max || !entries_.reserve(number + 1)) { return {nullptr, 0}; }
         allocator_ref memory = upstream();
-        auto* const added = make<any_rows_of<Base, T>>(memory, memory, options_);
+        auto* const added = cairn::make<any_rows_of<Base, T>>(memory, memory, options_);
         if (added == nullptr) { return {nullptr, 0}; }
         entries_.emplace_in_room(entry{&type_mark<T>, added});
-        return {&added->typed, number};
+        return {compiler::address_of(added->typed), number};
     }
     void end() noexcept {
         for (const entry& e : entries_) { e.rows->destroy(upstream()); }

@@ -124,7 +124,7 @@ void swap(const split_ref<T>& a, const split_ref<T>& b) noexcept {
 }
 template <class T>
 void swap(split_ref<T>& a, split_ref<T>& b) noexcept {
-    swap(std::as_const(a), std::as_const(b));
+    cairn::swap(std::as_const(a), std::as_const(b));
 }
 
 namespace detail {

@@ -49,8 +49,8 @@ template <class Row>
     requires row_template<Row>::is_named
 struct declared_fields<Row> {
     using declarations = typename row_template<Row>::template with<declaration_kind>;
-    using type =
-        decltype(with_fields<field_count<Row>>(std::declval<declarations&>(), list_types{}));
+    using type = decltype(detail::with_fields<field_count<Row>>(std::declval<declarations&>(),
+                                                                list_types{}));
 };
 
 /// The columns that Layout writes for fields declared as D...
@@ -126,7 +126,7 @@ struct layout_of {
     using field_type = typename type_at<F, fields>::type;
 
     // ---- what the layout wrote: the columns, in the order in which they lie
-    static constexpr auto list = list_columns<Layout>(fields{});
+    static constexpr auto list = detail::list_columns<Layout>(fields{});
     /// Arrays in memory: 1 for aos, one per field for soa, more where fields are split.
     static constexpr std::size_t column_count = list.count;
     static constexpr bool split_fields_are_vectors = []<class... D>(type_list<D...>) {
@@ -241,7 +241,8 @@ struct layout_of {
         if (rows_are_whole) { return result; }
         result.granule = lanes > tail_rows ? lanes : tail_rows;
         for (const column_desc& c : result.at) {
-            const std::size_t pieces = result.line / largest_power_of_two_in(c.size | result.line);
+            const std::size_t pieces =
+                result.line / detail::largest_power_of_two_in(c.size | result.line);
             if (lanes == 0 && pieces > result.granule) { result.granule = pieces; }
         }
         return result;

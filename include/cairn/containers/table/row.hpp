@@ -63,9 +63,9 @@ struct field_refs {
                 return split_ref<T, IsConst> { column.template operator()<first + I>()... };
             }(std::make_index_sequence<layout::columns_of(F)>{});
         } else if constexpr (layout::rows_are_whole) {
-            return with_fields<layout::field_count>(
+            return detail::with_fields<layout::field_count>(
                 *column.template operator()<first>(),
-                [](auto&... fields) -> E& { return pick<F>(fields...); });
+                [](auto&... fields) -> E& { return detail::pick<F>(fields...); });
         } else {
             return static_cast<E&>(*column.template operator()<first>());
         }
@@ -97,7 +97,7 @@ struct row_kind {
     template <class T>
     static auto find() {
         using Other = unmarked<T>;
-        constexpr auto list = list_columns<Layout>(type_list<declared<T>>{});
+        constexpr auto list = detail::list_columns<Layout>(type_list<declared<T>>{});
         if constexpr (list.at[0].component != list.whole) {
             return std::type_identity<split_ref<Other, IsConst>>{};
         } else {
@@ -128,14 +128,14 @@ constexpr decltype(auto) visit_fields(From& from, F&& f) {
     if constexpr (requires { from.cairn_visit_fields(f); }) {
         return from.cairn_visit_fields(static_cast<F&&>(f));
     } else {
-        return with_fields<Count>(from, static_cast<F&&>(f));
+        return detail::with_fields<Count>(from, static_cast<F&&>(f));
     }
 }
 /// Writes the fields of `from`, moved where it is an rvalue, through the row `to`. Returns: `to`.
 template <std::size_t Count, class To, class From>
 constexpr To& assign_fields(To& to, From&& from) {
     to.cairn_visit_fields([&](auto&... mine) {
-        visit_fields<Count>(from, [&](auto&... theirs) {
+        detail::visit_fields<Count>(from, [&](auto&... theirs) {
             if constexpr (std::is_lvalue_reference_v<From>) {
                 (static_cast<void>(mine = theirs), ...);
             } else {
@@ -187,6 +187,13 @@ public:
     /// A value of the row: a copy of each field.
     constexpr operator Row() const {
         return cairn_visit_fields([](auto&... cairn_each) { return Row{cairn_each...}; });
+    }
+    /// The value of the row, moved out of its fields.
+    constexpr Row cairn_take() const
+        requires(!IsConst)
+    {
+        return cairn_visit_fields(
+            [](auto&... cairn_each) { return Row{std::move(cairn_each)...}; });
     }
 
     // Assignments write the fields, through a const row, too: t[i] = t[j] assigns to a temporary.
@@ -256,6 +263,12 @@ public:
         return cairn_visit_fields([](auto&... fields) { return Row{fields...}; });
     }
     constexpr operator Row() const { return load(); }
+    /// As the row of named fields has it.
+    constexpr Row cairn_take() const
+        requires(!IsConst)
+    {
+        return cairn_visit_fields([](auto&... fields) { return Row{std::move(fields)...}; });
+    }
 
     // Assignments write the fields, through a const row, too.
     constexpr const table_row& operator=(const table_row& other) const
@@ -306,7 +319,7 @@ private:
 /// The value of a row, moved out of its fields.
 template <class Row, class Layout>
 [[nodiscard]] constexpr Row take(const table_row<Row, Layout, false>& row) {
-    return row.cairn_visit_fields([](auto&... fields) { return Row{std::move(fields)...}; });
+    return row.cairn_take();
 }
 
 /// Swaps the fields of two rows; they may be prvalues, as in swap(t[i], t[j]).
@@ -320,7 +333,7 @@ constexpr void swap(const table_row<Row, Layout, false>& a,
 /// The same for rows with a name, which std::swap(T&, T&) would match better.
 template <class Row, class Layout>
 constexpr void swap(table_row<Row, Layout, false>& a, table_row<Row, Layout, false>& b) {
-    swap(std::as_const(a), std::as_const(b));
+    cairn::swap(std::as_const(a), std::as_const(b));
 }
 
 namespace detail {
@@ -585,7 +598,7 @@ private:
     template <class R>
     [[CAIRN_FORCE_INLINE]] void construct_from_row(std::size_t i, R&& row) const {
         if constexpr (std::is_same_v<std::remove_cvref_t<R>, Row>) {
-            with_fields<layout::field_count>(
+            detail::with_fields<layout::field_count>(
                 row, [&]<class... T>(T&... fields) CAIRN_INLINE_LAMBDA {
                     if constexpr (std::is_lvalue_reference_v<R>) {
                         construct_fields(each_field{}, i, fields...);

@@ -204,10 +204,10 @@ private:
     [[CAIRN_FORCE_INLINE]] static auto call(F& f, std::index_sequence<A...>, const Cells& cells,
                                             std::size_t i) {
         if constexpr (std::is_void_v<Value>) {
-            return f(
-                as_argument<writes_argument<F, A, typename layout::template field_type<Fields>>()>(
-                    field<Fields, columns.first[A]>(cells, i))
-                    .get()...);
+            return f(detail::as_argument<
+                         writes_argument<F, A, typename layout::template field_type<Fields>>()>(
+                         field<Fields, columns.first[A]>(cells, i))
+                         .get()...);
         } else {
             return f(Value{from_fields{}, field<Fields, columns.first[A]>(cells, i)...});
         }
@@ -216,7 +216,7 @@ private:
     template <std::size_t F, std::size_t First, class Cells>
     [[CAIRN_FORCE_INLINE]] static decltype(auto) field(const Cells& cells, std::size_t i) noexcept {
         return Refs::template in<F>([&]<std::size_t C>() {
-            return column_number<First + C - layout::first_column(F)>(cells) + i;
+            return detail::column_number<First + C - layout::first_column(F)>(cells) + i;
         });
     }
 };
@@ -238,11 +238,12 @@ template <class Loop, class F, class Answers, class... P>
     std::size_t first = 0;
     if constexpr (Loop::template gains_from_steps<Answers>) {
         for (; count - first >= rows_in_step; first += rows_in_step) {
-            Loop::template run<rows_in_step>(f, advanced(answers, first), 0,
+            Loop::template run<rows_in_step>(f, detail::advanced(answers, first), 0,
                                              columns{{p + first}...});
         }
     }
-    Loop::template run<0>(f, advanced(answers, first), count - first, columns{{p + first}...});
+    Loop::template run<0>(f, detail::advanced(answers, first), count - first,
+                          columns{{p + first}...});
 }
 
 /// One whole block of lanes: gcc turns the constant count into one register per column.
@@ -261,12 +262,12 @@ inline constexpr std::size_t inlined_columns_max = 0;  // gcc forgets `__restric
 template <class Loop, class F, class Answers, class... P>
 void run_disjoint(F& f, Answers answers, std::size_t count, P*... p) {
     if constexpr (sizeof...(P) <= inlined_columns_max) {
-        run_here<Loop>(f, answers, count, p...);
+        detail::run_here<Loop>(f, answers, count, p...);
     } else if constexpr (Loop::layout::lanes != 0) {
-        count == Loop::layout::lanes ? run_block<Loop>(f, answers, p...)
-                                     : run_called<Loop>(f, answers, count, p...);
+        count == Loop::layout::lanes ? detail::run_block<Loop>(f, answers, p...)
+                                     : detail::run_called<Loop>(f, answers, count, p...);
     } else {
-        run_called<Loop>(f, answers, count, p...);
+        detail::run_called<Loop>(f, answers, count, p...);
     }
 }
 

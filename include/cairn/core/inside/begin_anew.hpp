@@ -25,10 +25,10 @@ namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 /// Requires: `object` is complete, or a member; not a base.
 template <class T>
 T& begin_anew(T& object, T& from) noexcept {
-    if (&object != &from) {
+    if (compiler::address_of(object) != compiler::address_of(from)) {
         T kept(static_cast<T&&>(from));
         object.~T();
-        ::new (static_cast<void*>(&object)) T(static_cast<T&&>(kept));
+        ::new (static_cast<void*>(compiler::address_of(object))) T(static_cast<T&&>(kept));
     }
     return object;
 }

@@ -37,7 +37,7 @@ public:
     [[nodiscard]] void* allocate(std::size_t size, alignment align = default_alignment,
                                  call_site from = call_site::current()) noexcept {
         if (!wrapper().admits(size)) [[unlikely]] { return nullptr; }
-        void* const p = allocate_for(inner_, size, align, from);
+        void* const p = detail::allocate_for(inner_, size, align, from);
         if (p != nullptr) [[likely]] { add(size); }
         return p;
     }

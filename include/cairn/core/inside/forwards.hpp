@@ -65,7 +65,7 @@ public:
     [[nodiscard]] void* allocate(std::size_t size, alignment align = default_alignment,
                                  call_site from = call_site::current()) noexcept {
         const scope held{around_};
-        return allocate_for(inner_, size, align, from);
+        return detail::allocate_for(inner_, size, align, from);
     }
     void deallocate(void* p, std::size_t size, alignment align = default_alignment) noexcept {
         const scope held{around_};

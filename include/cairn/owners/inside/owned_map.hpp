@@ -50,7 +50,7 @@ public:
     /// Returns: false when exhausted, or when the handle has too few index bits; objects and
     ///          handles are as they were, and what was had is kept as room.
     [[nodiscard]] bool reserve(std::size_t count) {
-        return map_.reserve(count) && cells_.reserve(slot_count_of(map_));
+        return map_.reserve(count) && cells_.reserve(detail::slot_count_of(map_));
     }
 
     /// Destroys objects that ended, and objects that only they owned, until the limit is reached.
@@ -59,7 +59,7 @@ public:
         if (is_collecting_) { return {}; }  // the outer call goes on with the list
         is_collecting_ = true;
         Self& self = static_cast<Self&>(*this);
-        const destruction_report r = destroy_within(
+        const destruction_report r = detail::destroy_within(
             limit, [&self] { return self.has_ended(); },
             [this, &self] { (void)map_.erase(self.take_ended()); });
         is_collecting_ = false;

@@ -58,7 +58,7 @@ constexpr bool grow_room(std::size_t now, std::size_t needed, std::size_t max, b
     if (needed <= now) { return true; }
     if (needed > max) { return false; }
     const std::size_t wish = is_in_place ? needed : grown_count(now, needed);
-    return grow_by_halves(now, needed, wish < max ? wish : max, attempt) != 0;
+    return detail::grow_by_halves(now, needed, wish < max ? wish : max, attempt) != 0;
 }
 
 }}}  // namespace cairn::CAIRN_FLAVOUR::detail

@@ -60,12 +60,24 @@ public:
     }
     [[nodiscard]] constexpr arrow operator->() const noexcept { return {**this}; }
 
-    constexpr index_iterator& operator++() noexcept { return ++index_, *this; }
-    constexpr index_iterator& operator--() noexcept { return --index_, *this; }
+    constexpr index_iterator& operator++() noexcept {
+        ++index_;
+        return *this;
+    }
+    constexpr index_iterator& operator--() noexcept {
+        --index_;
+        return *this;
+    }
     constexpr index_iterator operator++(int) noexcept { return {view_, position(index_++)}; }
     constexpr index_iterator operator--(int) noexcept { return {view_, position(index_--)}; }
-    constexpr index_iterator& operator+=(difference_type n) noexcept { return index_ += n, *this; }
-    constexpr index_iterator& operator-=(difference_type n) noexcept { return index_ -= n, *this; }
+    constexpr index_iterator& operator+=(difference_type n) noexcept {
+        index_ += n;
+        return *this;
+    }
+    constexpr index_iterator& operator-=(difference_type n) noexcept {
+        index_ -= n;
+        return *this;
+    }
 
     friend constexpr index_iterator operator+(index_iterator i, difference_type n) noexcept {
         return i += n;
@@ -102,8 +114,8 @@ public:
     [[nodiscard]] friend constexpr decltype(auto) iter_move(const index_iterator& i) {
         if constexpr (std::is_lvalue_reference_v<reference>) {
             return std::move(*i);
-        } else if constexpr (requires { take(*i); }) {
-            return take(*i);
+        } else if constexpr (requires { (*i).cairn_take(); }) {
+            return (*i).cairn_take();
         } else if constexpr (std::is_copy_constructible_v<value_type>) {
             return static_cast<value_type>(*i);
         } else {
