@@ -93,7 +93,7 @@ void relocatable_heap::start(std::byte* base, const two_sides& r,
                              std::size_t object_count) noexcept {
     if (r.side == 0) { return; }
     // The tables first: without them there is no heap.
-    if (object_count != 0 && (!slots_.reserve(object_count) || !map_.ensure(slots_.capacity()))) {
+    if (object_count != 0 && (!slots_.reserve(object_count) || !map_.extend(slots_.capacity()))) {
         release();  // half of the tables is none
         return;
     }
@@ -179,7 +179,7 @@ auto relocatable_heap::allocate(std::size_t size, alignment align, const relocat
     // A slot whose entry has room is good, although the table of entries could not grow the last
     // time.
     const bool is_ready =
-        slots_.prepare() && (slots_.peek() < map_.entry_room() || map_.ensure(slots_.capacity()));
+        slots_.prepare() && (slots_.peek() < map_.entry_room() || map_.extend(slots_.capacity()));
     use_table();  // the slots may have grown
     if (!is_ready) { return {}; }
     const std::uint32_t slot = slots_.peek();

@@ -28,6 +28,12 @@
     {                         \
         if (!(expression)) {} \
     }
+#define ensure(expression) (!!(expression))
+#define TEXT(text) L##text
+#define FORCEINLINE inline
+#define PI (3.1415926535897932f)
+#define foreach(variable, list) for (variable : list)
+#define forever for (;;)
 #define None 0L
 #define Bool int
 #define Status int

@@ -77,7 +77,7 @@ void object_map::release() noexcept {
     lowest_ = highest_ = none;
 }
 
-bool object_map::ensure(std::size_t count) noexcept {
+bool object_map::extend(std::size_t count) noexcept {
     // All bytes are copied when the entries move: they are plain numbers, named by index.
     const std::size_t size = count * sizeof(object_entry);
     return size <= entries_.size() || entries_.grow(size, entries_.size());

@@ -18,7 +18,7 @@ TEST(cell_blocks, cells_never_move_and_no_two_share_a_byte) {
     cell_blocks cells{12, memory};
     std::vector<void*> at;
     for (std::size_t i = 0; i < 2000; ++i) {
-        void* const cell = cells.ensure(i);
+        void* const cell = cells.find_or_make(i);
         ASSERT_NE(cell, nullptr);
         std::uint32_t before[3];
         std::memcpy(before, cell, sizeof before);
@@ -27,7 +27,7 @@ TEST(cell_blocks, cells_never_move_and_no_two_share_a_byte) {
         at.push_back(cell);
     }
     for (std::size_t i = 0; i < at.size(); ++i) {
-        ASSERT_EQ(cells.ensure(i), at[i]);
+        ASSERT_EQ(cells.find_or_make(i), at[i]);
         ASSERT_EQ(cells.at(i), at[i]);
         ASSERT_EQ(cells.find(i), at[i]);
         for (int b = 0; b < 12; ++b) {
@@ -42,13 +42,13 @@ TEST(cell_blocks, a_block_comes_with_its_first_cell_and_they_double) {
         cell_blocks cells{8, memory};
         EXPECT_EQ(memory.request_count(), 0u);
         EXPECT_EQ(cells.find(500), nullptr) << "never made";
-        ASSERT_NE(cells.ensure(500), nullptr);  // of block 3, which begins at 448
+        ASSERT_NE(cells.find_or_make(500), nullptr);  // of block 3, which begins at 448
         EXPECT_EQ(memory.request_count(), 1u) << "the blocks before it are not needed";
         EXPECT_NE(cells.find(448), nullptr);
         EXPECT_NE(cells.find(959), nullptr);
         EXPECT_EQ(cells.find(447), nullptr);
         EXPECT_EQ(cells.find(960), nullptr);
-        ASSERT_NE(cells.ensure(0), nullptr);
+        ASSERT_NE(cells.find_or_make(0), nullptr);
         EXPECT_NE(cells.find(63), nullptr);
         EXPECT_EQ(cells.find(64), nullptr);
     }
@@ -58,9 +58,9 @@ TEST(cell_blocks, a_block_comes_with_its_first_cell_and_they_double) {
 TEST(cell_blocks, without_memory_there_is_no_cell_and_the_others_stay) {
     test_upstream memory;
     cell_blocks cells{8, memory};
-    void* const first = cells.ensure(3);
+    void* const first = cells.find_or_make(3);
     memory.refuse_from(memory.request_count());
-    EXPECT_EQ(cells.ensure(64), nullptr);
+    EXPECT_EQ(cells.find_or_make(64), nullptr);
     EXPECT_EQ(cells.find(64), nullptr);
     EXPECT_EQ(cells.find(3), first);
 }
@@ -69,7 +69,7 @@ TEST(cell_blocks, an_index_behind_the_last_block_has_no_cell) {
     cell_blocks cells{8, system_memory()};
     constexpr std::size_t count =
         ((std::size_t{1} << cell_blocks::block_count_max) - 1) * cell_blocks::first_count;
-    EXPECT_EQ(cells.ensure(count), nullptr);
+    EXPECT_EQ(cells.find_or_make(count), nullptr);
     EXPECT_EQ(cells.find(count), nullptr);
     EXPECT_EQ(cells.find(SIZE_MAX), nullptr);
 }

@@ -80,7 +80,7 @@ public:
     void release() noexcept;
 
     /// Makes entries for `count` objects. Returns: false when exhausted; nothing has changed then.
-    [[nodiscard]] bool ensure(std::size_t count) noexcept;
+    [[nodiscard]] bool extend(std::size_t count) noexcept;
     /// How many objects have an entry.
     [[nodiscard]] std::size_t entry_room() const noexcept {
         return entries_.size() / sizeof(object_entry);

@@ -30,7 +30,7 @@ public:
     cell_blocks& operator=(const cell_blocks&) = delete;
 
     /// The cell, made if it is not there; new ones are zero. nullptr: exhausted.
-    [[nodiscard]] void* ensure(std::size_t index) noexcept {
+    [[nodiscard]] void* find_or_make(std::size_t index) noexcept {
         const std::size_t block = block_of(index);
         if (block >= block_count_max) [[unlikely]] { return nullptr; }
         if (blocks_[block] == nullptr && !add(block)) [[unlikely]] { return nullptr; }
@@ -40,13 +40,13 @@ public:
     /// Makes all cells below `count`. Returns: false when exhausted; blocks that were had are kept.
     [[nodiscard]] bool reserve(std::size_t count) noexcept;
 
-    /// Requires: ensure(index) found or made it once, and before this call.
+    /// Requires: find_or_make(index) found or made it once, and before this call.
     [[nodiscard]] void* at(std::size_t index) const noexcept {
         const std::size_t block = block_of(index);
         return in_block(blocks_[block], block, index);
     }
 
-    /// As at(), for any index, while another thread may be in ensure(). nullptr: never made.
+    /// As at(), for any index, while another thread may be in find_or_make(). nullptr: never made.
     [[nodiscard]] void* find(std::size_t index) const noexcept {
         const std::size_t block = block_of(index);
         if (block >= block_count_max) [[unlikely]] { return nullptr; }

@@ -84,7 +84,7 @@ protected:
     [[nodiscard]] made emplace_with_cell(Args&&... args) {
         const handle_type h = map_.emplace(std::forward<Args>(args)...);
         if (!h) { return {}; }
-        auto* const cell = static_cast<Cell*>(cells_.ensure(h.index()));
+        auto* const cell = static_cast<Cell*>(cells_.find_or_make(h.index()));
         if (cell == nullptr) [[unlikely]] {
             (void)map_.erase(h);
             return {};
