@@ -26,7 +26,7 @@ int main() {
     if (!cairn::asserts_enabled) { return 0; }
     using enum cairn::misuse_kind;
     // [freed_twice]
-    cairn::pool bullets{64, cairn::default_alignment, cairn::system_memory(), {.name = "bullets"}};
+    cairn::pool bullets{64, cairn::system_memory(), {.name = "bullets"}};
     void* const bullet = bullets.allocate();
     bullets.deallocate(bullet);
     const bool first =

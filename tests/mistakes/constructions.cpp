@@ -133,3 +133,36 @@ struct game {
     cairn::virtual_arena level{memory};
     cairn::message_queue<int> events{memory, {.capacity = 64}};
 };
+
+//= fine: members that an initializer leaves out begin empty
+struct level {
+    int number;
+    cairn::slot_map<enemy> enemies;
+    cairn::stable_slot_map<enemy> towers;
+    cairn::slot_table<spark> sparks;
+    cairn::table<spark> trails;
+    cairn::packed_array<enemy> dead;
+    cairn::polymorphic_store<enemy> bosses;
+    cairn::string_pool names;
+    cairn::object_pool<enemy> voices;
+    cairn::concurrent_object_pool<enemy> workers;
+    cairn::pool_of<enemy> shots;
+    cairn::concurrent_pool_of<enemy> jobs;
+    cairn::message_queue<int> events;
+    cairn::heap<> heap;
+    cairn::concurrent_heap shared;
+    cairn::growing_arena words;
+    cairn::virtual_arena text;
+    cairn::frame_arena<2> frames;
+    cairn::tagged_arenas tags;
+    cairn::collected_heap quests;
+    cairn::per_thread<enemy> each;
+    cairn::shared_store<cairn::slot_map<enemy>> owned;
+    cairn::deferred_store<cairn::slot_map<enemy>> late;
+};
+void f() {
+    level first{};
+    level second = {};
+    second.enemies = {};
+    first.towers = {};
+}

@@ -202,6 +202,10 @@ bool f(map::handle_type h) { return h == nullptr; }
 //= says: pool{64, cairn::alignment{16}}
 cairn::pool p{64, 16};
 
+//= mistake: an alignment that is a number, of a pool of threads
+//= says: {64, cairn::alignment{16}}
+cairn::concurrent_pool p{64, 16};
+
 //= mistake: a text as the options of tracked
 //= says: {.name = "textures"}
 cairn::heap<> h;

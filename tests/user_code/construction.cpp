@@ -21,11 +21,18 @@ using cairn::allocator_ref;
 template <class T, class... Args>
 constexpr bool builds = std::is_constructible_v<T, Args...>;
 
+template <class T>
+void take(T);
+/// `T t = {};`, as a member that an initializer of its class leaves out.
+template <class T>
+constexpr bool begins_empty = requires { take<T>({}); };
+
 /// A default constructor, an upstream alone, and that upstream as the owner writes it.
 template <class T>
 constexpr bool grows =
-    builds<T> && builds<T, allocator_ref> && builds<T, cairn::system_allocator&> &&
-    builds<T, cairn::budget<cairn::heap<>>&> && !std::is_convertible_v<allocator_ref, T>;
+    builds<T> && begins_empty<T> && builds<T, allocator_ref> &&
+    builds<T, cairn::system_allocator&> && builds<T, cairn::budget<cairn::heap<>>&> &&
+    !std::is_convertible_v<allocator_ref, T>;
 
 /// Options stand alone or behind the upstream, and never first.
 template <class T, class Options = typename T::options>
@@ -78,6 +85,9 @@ static_assert(grows<cairn::packed_array<object>> && grows<cairn::table<row>> &&
               grows<cairn::string_pool>);
 static_assert(grows<cairn::node_pool> && grows<cairn::shared_store<map>> &&
               grows<cairn::deferred_store<map>>);
+static_assert(begins_empty<cairn::monotonic<cairn::growing_arena>> &&
+              begins_empty<cairn::per_thread<object>> &&
+              begins_empty<cairn::pmr_resource<cairn::heap<>>>);
 
 // ---- numbers
 static_assert(counts_nothing<cairn::pool_of<object>> &&
@@ -101,8 +111,9 @@ static_assert(!builds<cairn::offset_heap> &&
               builds<cairn::offset_heap, std::uint32_t, allocator_ref> &&
               options_last<cairn::offset_heap> == false &&
               builds<cairn::offset_heap, std::uint32_t, cairn::offset_heap::options>);
-static_assert(!builds<cairn::pool> && builds<cairn::pool, std::size_t> &&
-              !builds<cairn::concurrent_pool>);
+static_assert(needs_size<cairn::pool> && needs_size<cairn::concurrent_pool>);
+static_assert(builds<cairn::pool, std::size_t, allocator_ref, cairn::pool::options> &&
+              builds<cairn::pool, std::size_t, cairn::heap<>&>);
 static_assert(!builds<cairn::budget<cairn::heap<>>> &&
               builds<cairn::budget<cairn::heap<>>, std::size_t>);
 

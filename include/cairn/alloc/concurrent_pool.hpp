@@ -98,6 +98,9 @@ public:
     /// `upstream` is called by one thread at a time.
     explicit concurrent_pool(std::size_t slot_size, alignment align = default_alignment,
                              allocator_ref upstream = system_memory(), options how = {}) noexcept;
+    concurrent_pool(std::size_t slot_size, allocator_ref upstream, options how = {}) noexcept
+        : concurrent_pool{slot_size, default_alignment, upstream, how} {}
+    concurrent_pool(std::size_t, std::size_t, ...) = delete;  // {64, cairn::alignment{16}}
     ~concurrent_pool();
     concurrent_pool(const concurrent_pool&) = delete;
     concurrent_pool& operator=(const concurrent_pool&) = delete;

@@ -29,7 +29,8 @@ namespace cairn { inline namespace CAIRN_FLAVOUR {
 template <class T>
 class concurrent_pool_of : public concurrent_pool {
 public:
-    explicit concurrent_pool_of(allocator_ref upstream = system_memory(), options how = {}) noexcept
+    concurrent_pool_of() noexcept : concurrent_pool_of{system_memory()} {}
+    explicit concurrent_pool_of(allocator_ref upstream, options how = {}) noexcept
         : concurrent_pool{sizeof(T), alignment::of<T>(), upstream, how} {}
     explicit concurrent_pool_of(options how) noexcept : concurrent_pool_of{system_memory(), how} {}
     explicit concurrent_pool_of(std::size_t, ...) = delete;  // room: sparks.reserve(1000)

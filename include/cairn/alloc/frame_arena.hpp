@@ -54,8 +54,13 @@ public:
         requires(!std::is_default_constructible_v<Arena>)
     = delete;
 
+    /// Each arena is built by its default constructor.
+    frame_arena() noexcept
+        requires std::is_default_constructible_v<Arena>
+        : frame_arena{indices<N>{}} {}
+
     /// Builds every arena with `args`: `frame_arena<2, arena> frames{1_MiB, upstream}` takes 2 MiB
-    /// in all. Without arguments each one is built by its default constructor.
+    /// in all.
     template <class... Args>
         requires(std::is_constructible_v<Arena, Args...> &&
                  std::is_constructible_v<Arena, Args&...> &&

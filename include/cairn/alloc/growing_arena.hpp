@@ -107,7 +107,8 @@ public:
     };
 
     /// Takes nothing until the first allocation; then blocks of `first_block_size` bytes, doubling.
-    explicit growing_arena(std::size_t first_block_size = 64_KiB,
+    growing_arena() noexcept : growing_arena{64_KiB} {}
+    explicit growing_arena(std::size_t first_block_size,
                            allocator_ref upstream = system_memory()) noexcept
         : growing_arena{first_block_size, upstream, options{}} {}
     growing_arena(std::size_t first_block_size, allocator_ref upstream, options how) noexcept;

@@ -81,6 +81,8 @@ public:
     /// Slots lie slot_size bytes apart, rounded up to a multiple of `align`; 0 counts as 1.
     explicit pool(std::size_t slot_size, alignment align = default_alignment,
                   allocator_ref upstream = system_memory(), options how = {}) noexcept;
+    pool(std::size_t slot_size, allocator_ref upstream, options how = {}) noexcept
+        : pool{slot_size, default_alignment, upstream, how} {}
 
     /// A pool of as many slots as fit into `buffer`, which must outlive it; it never grows.
     pool(slice<std::byte> buffer, std::size_t slot_size,

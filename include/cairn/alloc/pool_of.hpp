@@ -28,7 +28,8 @@ namespace cairn { inline namespace CAIRN_FLAVOUR {
 template <class T>
 class pool_of : public pool {
 public:
-    explicit pool_of(allocator_ref upstream = system_memory(), options how = {}) noexcept
+    pool_of() noexcept : pool_of{system_memory()} {}
+    explicit pool_of(allocator_ref upstream, options how = {}) noexcept
         : pool{sizeof(T), alignment::of<T>(), upstream, how} {}
     explicit pool_of(options how) noexcept : pool_of{system_memory(), how} {}
     explicit pool_of(std::size_t, ...) = delete;  // room for objects: sparks.reserve(1000)

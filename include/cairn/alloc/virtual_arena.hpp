@@ -65,7 +65,8 @@ public:
 
     /// Reserves `reserve_size` bytes of addresses. Takes no memory before the first allocation.
     /// When the system refuses, capacity() is 0 and every allocation is refused.
-    explicit virtual_arena(std::size_t reserve_size = 1_GiB,
+    virtual_arena() noexcept : virtual_arena{1_GiB} {}
+    explicit virtual_arena(std::size_t reserve_size,
                            allocator_ref upstream = system_memory()) noexcept
         : virtual_arena{reserve_size, upstream, options{}} {}
     virtual_arena(std::size_t reserve_size, options how) noexcept

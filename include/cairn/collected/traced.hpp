@@ -82,7 +82,8 @@ public:
     /// Makes the container of `args`.
     template <class... Args>
         requires std::constructible_from<Container, Args...>
-    explicit traced(Args&&... args) : container_(static_cast<Args&&>(args)...) {
+    explicit(sizeof...(Args) != 0) traced(Args&&... args)
+        : container_(static_cast<Args&&>(args)...) {
         if constexpr (asserts_enabled) { detail::check_new_ref(&listed_, nullptr); }
     }
     traced(const traced&) = delete;

@@ -80,8 +80,8 @@ public:
     using options = detail::concurrent_object_pool_options;
     using stats_type = detail::concurrent_object_pool_stats;
 
-    explicit concurrent_object_pool(allocator_ref upstream = system_memory(),
-                                    const options& how = {}) noexcept
+    concurrent_object_pool() noexcept : concurrent_object_pool{system_memory()} {}
+    explicit concurrent_object_pool(allocator_ref upstream, const options& how = {}) noexcept
         : concurrent_object_pool{Hooks{}, upstream, how} {}
     explicit concurrent_object_pool(const options& how) noexcept
         : concurrent_object_pool{Hooks{}, system_memory(), how} {}

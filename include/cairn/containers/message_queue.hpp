@@ -64,8 +64,8 @@ public:
 
     /// All memory is taken here. When `upstream` refuses, or for more than 2^32 messages,
     /// capacity() is 0 and each push is refused.
-    explicit message_queue(allocator_ref upstream = system_memory(),
-                           const options& how = {}) noexcept
+    message_queue() noexcept : message_queue{system_memory()} {}
+    explicit message_queue(allocator_ref upstream, const options& how = {}) noexcept
         : upstream_{upstream} {
         if (how.capacity > capacity_max) { return; }
         const std::size_t count = std::bit_ceil(how.capacity < 2 ? std::size_t{2} : how.capacity);

@@ -89,7 +89,8 @@ public:
     using options = detail::object_pool_options;
     using stats_type = detail::object_pool_stats;
 
-    explicit object_pool(allocator_ref upstream = system_memory(), const options& how = {}) noexcept
+    object_pool() noexcept : object_pool{system_memory()} {}
+    explicit object_pool(allocator_ref upstream, const options& how = {}) noexcept
         : object_pool{Hooks{}, upstream, how} {}
     explicit object_pool(const options& how) noexcept
         : object_pool{Hooks{}, system_memory(), how} {}

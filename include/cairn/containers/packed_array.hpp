@@ -72,7 +72,8 @@ public:
     using const_iterator = const T*;
 
     /// An empty array, which takes no memory yet.
-    explicit packed_array(allocator_ref upstream = system_memory()) noexcept
+    packed_array() noexcept : packed_array{system_memory()} {}
+    explicit packed_array(allocator_ref upstream) noexcept
         : memory_{storage_alignment(), upstream} {}
 
     /// Takes the objects and the memory of `other`, which is empty afterwards.

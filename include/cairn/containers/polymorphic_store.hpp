@@ -89,8 +89,8 @@ public:
     using options = detail::slot_map_options;  // of each type's map
 
     /// An empty store, which takes no memory yet.
-    explicit polymorphic_store(allocator_ref upstream = system_memory(),
-                               const options& how = {}) noexcept
+    polymorphic_store() noexcept : polymorphic_store{system_memory()} {}
+    explicit polymorphic_store(allocator_ref upstream, const options& how = {}) noexcept
         : types_{upstream, how} {}
     explicit polymorphic_store(const options& how) noexcept
         : polymorphic_store{system_memory(), how} {}

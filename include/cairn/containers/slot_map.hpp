@@ -210,7 +210,8 @@ public:
     using options = slot_map_options;
 
     /// An empty map, which takes no memory yet.
-    explicit slot_rows(allocator_ref upstream = system_memory(), const options& how = {}) noexcept
+    slot_rows() noexcept : slot_rows{system_memory()} {}
+    explicit slot_rows(allocator_ref upstream, const options& how = {}) noexcept
         : slots_{{static_cast<std::uint32_t>(max_size()), handle_type::generation_max,
                   rules::free_min, how.first_generation},
                  upstream},
@@ -958,6 +959,7 @@ public:
     using base::handle_of;
     using typename base::handle_type;
 
+    slot_map() noexcept = default;
     slot_map(slot_map&&) noexcept = default;
     slot_map& operator=(slot_map&&) noexcept = default;
     slot_map(const slot_map&) = delete;             // clone()

@@ -126,6 +126,7 @@ class slot_table : public detail::slot_rows<detail::parts_of_slot_table<Row, Lay
 public:
     using base::base;
 
+    slot_table() noexcept = default;
     slot_table(slot_table&&) noexcept = default;
     slot_table& operator=(slot_table&&) noexcept = default;
     slot_table(const slot_table&) = delete;             // clone()

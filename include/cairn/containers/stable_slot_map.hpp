@@ -239,8 +239,8 @@ public:
     /// new chunk is on top, when an insertion needs one.
     static constexpr std::uint64_t step_count_max = slot_set::step_count_max(rules);
 
-    explicit stable_slot_map(allocator_ref upstream = system_memory(),
-                             const options& how = {}) noexcept
+    stable_slot_map() noexcept : stable_slot_map{system_memory()} {}
+    explicit stable_slot_map(allocator_ref upstream, const options& how = {}) noexcept
         : slots_{rules, upstream, how.first_generation} {
         static_assert(cache_line_size > 64 || (64 * sizeof(T)) % cache_line_size == 0,
                       "words never share a cache line of 64 bytes");

@@ -43,7 +43,8 @@ namespace cairn { inline namespace CAIRN_FLAVOUR {
 class string_pool {
 public:
     /// Takes nothing before the first string. Table and text come from `upstream`.
-    explicit string_pool(allocator_ref upstream = system_memory()) noexcept
+    string_pool() noexcept : string_pool{system_memory()} {}
+    explicit string_pool(allocator_ref upstream) noexcept
         : upstream_{upstream}, text_{4_KiB, upstream} {}
     explicit string_pool(std::size_t, ...) = delete;  // room for names: reserve(1000)
     ~string_pool() {

@@ -64,8 +64,8 @@ public:
     /// Receives a text in pieces, which are not ended by 0.
     using sink = void (*)(const char* text, std::size_t size, void* context);
 
-    explicit memory_snapshot(allocator_ref upstream = system_memory()) noexcept
-        : nodes_{upstream} {}
+    memory_snapshot() noexcept = default;
+    explicit memory_snapshot(allocator_ref upstream) noexcept : nodes_{upstream} {}
 
     /// The nodes, in the order of their names.
     [[nodiscard]] const packed_array<memory_node>& nodes() const noexcept { return nodes_; }

@@ -80,7 +80,10 @@ class per_thread {
 public:
     /// `capacity` value-initialized slots in one block of `upstream`, and the shared one.
     /// When upstream refuses, capacity() is 0 and all threads use the shared slot.
-    explicit per_thread(std::size_t capacity = 64, allocator_ref upstream = system_memory())
+    per_thread()
+        requires std::is_default_constructible_v<T>
+        : per_thread{64} {}
+    explicit per_thread(std::size_t capacity, allocator_ref upstream = system_memory())
         requires std::is_default_constructible_v<T>
         : per_thread{capacity, upstream, [](std::size_t) { return T{}; }} {}
 

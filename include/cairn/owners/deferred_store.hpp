@@ -61,8 +61,9 @@ public:
     /// What make() returns: its end erases the object.
     using owner_type = unique_handle<deferred_store>;
 
-    explicit deferred_store(allocator_ref upstream = system_memory(),
-                            destroys when = destroys::at_once, const options& how = {}) noexcept
+    deferred_store() noexcept : deferred_store{system_memory()} {}
+    explicit deferred_store(allocator_ref upstream, destroys when = destroys::at_once,
+                            const options& how = {}) noexcept
         : base{upstream, when, how} {}
     deferred_store(allocator_ref upstream, const options& how) noexcept
         : deferred_store{upstream, destroys::at_once, how} {}

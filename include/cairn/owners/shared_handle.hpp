@@ -69,8 +69,9 @@ public:
     using shared_type = shared_handle<shared_store>;
 
     /// `when` says what the last owner does; with atomic_count it is destroys::in_collect always.
-    explicit shared_store(allocator_ref upstream = system_memory(),
-                          destroys when = destroys::at_once, const options& how = {}) noexcept
+    shared_store() noexcept : shared_store{system_memory()} {}
+    explicit shared_store(allocator_ref upstream, destroys when = destroys::at_once,
+                          const options& how = {}) noexcept
         : base{upstream, Count::is_atomic ? destroys::in_collect : when, how} {}
     shared_store(allocator_ref upstream, const options& how) noexcept
         : shared_store{upstream, destroys::at_once, how} {}

@@ -48,7 +48,8 @@ public:
 
     using options = pool::options;  // of each pool: slot_count_max bounds the nodes of one size
 
-    explicit node_pool(allocator_ref upstream = system_memory(), options how = {}) noexcept
+    node_pool() noexcept : node_pool{system_memory()} {}
+    explicit node_pool(allocator_ref upstream, options how = {}) noexcept
         : node_pool{upstream, how, std::make_index_sequence<class_count>{}} {}
 
     node_pool(const node_pool&) = delete;

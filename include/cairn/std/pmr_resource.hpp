@@ -38,7 +38,8 @@ class pmr_resource final : public std::pmr::memory_resource {
 public:
     template <class... Args>
         requires std::constructible_from<A, Args...>
-    explicit pmr_resource(Args&&... args) : inner_(std::forward<Args>(args)...) {}
+    explicit(sizeof...(Args) != 0) pmr_resource(Args&&... args)
+        : inner_(std::forward<Args>(args)...) {}
 
     pmr_resource(const pmr_resource&) = delete;
     pmr_resource& operator=(const pmr_resource&) = delete;

@@ -1,7 +1,7 @@
 // cairn/storage/allocator_watch.hpp - what checked builds store of one allocator: its name, and
 // whether it was moved from.
 //
-//      pool enemies{64, default_alignment, system_memory(), {.name = "enemies"}};
+//      pool enemies{64, system_memory(), {.name = "enemies"}};
 //      report:  "... of pool 'enemies' at 0x7ffe..."
 //
 // A name is the user's string, which is not copied. Named allocators stand in one list for the
