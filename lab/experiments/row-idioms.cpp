@@ -46,6 +46,14 @@ struct many_vectors {
     cairn::field<K, float> life = 1e9f, a = 1, b = 1, c = 1, d = 1, e = 1, f = 1, g = 1, h = 1;
 };
 using vectors = many_vectors<>;
+template <class K = cairn::value>
+struct four_named {
+    cairn::field<K, float> x = 1, speed = 1, life = 1e9f, mass = 1;
+};
+using named = four_named<>;
+struct unnamed {
+    float x = 1, speed = 1, life = 1e9f, mass = 1;
+};
 
 // Bodies: once as text over a row, for all that have fields of these names.
 constexpr auto branch = [](auto&& r) {
@@ -100,6 +108,19 @@ constexpr auto sixteen = [](auto&& r) {
     r.k += r.l * step;
     r.m += r.n * step;
     r.o += r.p * step;
+};
+constexpr auto small = [](auto&& r) {
+    r.x += r.speed * step;
+    r.life -= step;
+};
+constexpr auto small_bound = [](auto&& r) {
+    auto&& [x, speed, life, mass] = r;
+    x += speed * step;
+    life -= step;
+};
+constexpr auto small_fields = [](auto& x, const auto& speed, auto& life) {
+    x += speed * step;
+    life -= step;
 };
 
 /// work(rows), again and again, in a function of its own.
@@ -175,6 +196,14 @@ const lab::registration row_idioms{
         columns.cairn("for_each", over<wide, soa>(for_each(sixteen)));
         columns.cairn("range-for", over<wide, soa>(range_for(sixteen)));
         columns.baseline("std::vector of structs", by_hand<wide>(sixteen));
+
+        auto& few = compare("two of four floats change, soa");
+        few.cairn("for_each, fields with names", over<named, soa>(for_each(small)));
+        few.cairn("for_each, a plain struct", over<unnamed, soa>(for_each(small_bound)));
+        few.cairn("each", over<unnamed, soa>([](auto& t) {
+                      t.template each<&unnamed::x, &unnamed::speed, &unnamed::life>(small_fields);
+                  }));
+        few.baseline("std::vector of structs", by_hand<unnamed>(small));
 
         auto& split = compare("15 fields in 27 columns, split_soa");
         split.cairn("for_each", over<vectors, split_soa>(for_each(plain)));
