@@ -112,6 +112,22 @@ TEST(generations, what_was_moved_from_begins_elsewhere_and_a_number_that_was_ask
     }
 }
 
+TEST(generations, a_copy_goes_on_where_the_original_stands) {
+    generations original{4095, 7};
+    original.begin();
+    original.part_with(9);
+    generations copy{4095};
+    copy.copy_from(original);
+    EXPECT_EQ(copy.first(), 7u);
+    EXPECT_EQ(copy.last(), original.last());
+    EXPECT_EQ(copy.added(), original.added());
+    copy.end();
+    original.end();
+    copy.begin();
+    original.begin();
+    EXPECT_EQ(copy.first(), original.first()) << "the number that was asked for";
+}
+
 TEST(generations, a_handle_that_finds_nothing_is_judged_by_the_lives_of_its_slot) {
     constexpr std::uint32_t vacant = generations::vacant;
     generations lives{15, 14};  // 14, 15, 1, 2 ... 13

@@ -57,8 +57,8 @@ namespace cairn { inline namespace CAIRN_FLAVOUR {
 /// A heap takes regions of at least `block_size` bytes from its upstream as it needs them.
 /// Each is also at least an eighth of what the heap has, from the 32nd on a quarter and from the
 /// 48th on a half: 64 of them hold 200 GiB. A region that becomes empty goes back after 4,000
-/// operations of the core in which no request used it, so that a burst that repeats keeps its
-/// memory; the first one stays until trim(). With good_fit a block that waits unmerged
+/// to about 5,000 operations of the core in which no request used it, so that a burst that repeats
+/// keeps its memory; the first one stays until trim(). With good_fit a block that waits unmerged
 /// (heap/waiting_blocks.hpp) holds its region until it merges: trim() gives all of it back at once.
 struct grow_by {
     std::size_t block_size;
@@ -334,6 +334,9 @@ private:
                                              alignment align) noexcept;
     [[nodiscard]] std::uint32_t region_of_best_fit(std::uint32_t granules,
                                                    alignment align) const noexcept;
+    [[nodiscard]] std::uint32_t region_for_aligned(std::uint32_t granules,
+                                                   alignment align) const noexcept
+        requires detail::has_size_classes<Fit>;
     [[nodiscard]] void* allocate_in_regions(std::uint32_t granules, std::size_t size,
                                             alignment align) noexcept;
     [[nodiscard]] void* given_out(void* p, std::uint32_t granules, std::size_t size) noexcept;

@@ -25,7 +25,6 @@ void forget([[maybe_unused]] region_set::entry& entry) noexcept {
 heap_memory::heap_memory(heap_memory&& other) noexcept
     : home_{other.home_},
       core_operations_{other.core_operations_},
-      next_return_{other.next_return_},
       upstream_{other.upstream_},
       block_size_{other.block_size_},
       owned_{other.owned_},

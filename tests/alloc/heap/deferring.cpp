@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
+#include <initializer_list>
 #include <random>
 #include <utility>
 #include <vector>
@@ -250,6 +251,26 @@ TEST(heap, a_peak_goes_back_while_pairs_run_among_few_live_blocks) {
     }
 }
 
+TEST(heap, searches_all_classes_for_what_waits_in_few_frees_while_it_shrinks) {
+    heap<> h;
+    std::vector<void*> large;  // these never wait: each free reaches the core
+    std::vector<void*> small;
+    for (int i = 0; i < 4000; ++i) { large.push_back(h.allocate(6000)); }
+    for (int i = 0; i < 60; ++i) { small.push_back(h.allocate(100)); }
+    for (void* const p : small) { h.deallocate(p, 100); }
+    ASSERT_EQ(h.stats().deferred_count, 60u);
+    std::size_t frees = 0;
+    for (; !large.empty() && h.stats().deferred_count != 0; large.pop_back()) {
+        h.deallocate(large.back(), 6000);
+        const heap<>::stats_type s = h.stats();
+        frees += s.capacity - s.free_size < s.capacity / 4 ? 1u : 0u;
+    }
+    EXPECT_GE(frees, 50u);
+    EXPECT_LE(frees, 60u + 12u) << "one block a free, and eight of the hundred classes";
+    for (void* const p : large) { h.deallocate(p, 6000); }
+    h.validate();
+}
+
 TEST(heap, keeps_a_smaller_surplus_after_upstream_refused) {
     test_upstream upstream;
     heap<> h{upstream};
@@ -376,6 +397,59 @@ TEST(waiting_books, a_block_that_grows_where_it_stands_moves_no_more_than_it_gro
         books.resized(-1);
     }
     EXPECT_FALSE(books.took(2'000)) << "4,000 are less than there were";
+}
+
+/// Whether a burst counts as repeated: of 10,000 granules `steps` are freed one after the other,
+/// then requests bring back what is in use to `back`. The regions have 30,000.
+static bool repeats(std::initializer_list<std::size_t> steps, std::size_t back) {
+    detail::waiting_books<good_fit> books;
+    books.set_capacity(30'000, true);
+    books.start(0, 0, 0, true);
+    (void)books.took(10'000);
+    books.settle();
+    for (const std::size_t step : steps) {
+        books.gave_back(step);
+        books.settle();
+    }
+    (void)books.took(back - books.taken());
+    books.settle();
+    books.gave_back(books.taken() - 4'000);
+    books.settle();
+    return !books.is_sparse();  // 4,000 are; the burst of 10,000 that comes again is not
+}
+
+TEST(waiting_books, a_burst_repeats_where_the_use_falls_below_half_and_is_back_at_seven_eighths) {
+    EXPECT_TRUE(repeats({5'010}, 8'760));
+    EXPECT_FALSE(repeats({4'990}, 8'760)) << "half of it is still in use";
+    EXPECT_FALSE(repeats({5'010}, 8'740)) << "less than seven eighths";
+    // What is in use is known to 1/64 and 64 granules: at 5,100 to 143.
+    EXPECT_TRUE(repeats({4'900, 144}, 8'760));
+    EXPECT_FALSE(repeats({4'900, 143}, 8'760));
+}
+
+TEST(waiting_books, a_request_merges_once_the_heap_is_a_64th_larger_than_it_was) {
+    detail::waiting_books<good_fit> books;
+    books.set_capacity(100'000, false);
+    books.start(6'501, 101, 1, true);  // 6,400 live are the most; a block of 101 waits
+    books.has_surplus = true;
+    books.gave_back(10);
+    EXPECT_FALSE(books.took(9)) << "6,500 are larger by a 64th";
+    EXPECT_TRUE(books.took(1));
+    books.has_surplus = false;
+    books.gave_back(1);
+    EXPECT_FALSE(books.took(1)) << "no class has more than its share";
+}
+
+TEST(waiting_books, a_surplus_has_2048_blocks_where_the_heap_cannot_grow) {
+    detail::waiting_books<good_fit> books;
+    detail::deferred_bin bin;
+    bin.granules = 3;
+    books.set_capacity(100'000, false);
+    books.start(8'000, 300, 100, false);  // 100 blocks wait in other classes
+    books.gave_back(500);                 // the heap is smaller than it has been
+    for (int i = 0; i < 2'500; ++i) { (void)joins(books, bin); }
+    EXPECT_GE(books.count(), 2'000u);
+    EXPECT_LE(books.count(), 2'048u);
 }
 
 /// Random requests and frees of a heap, on its books alone. Where a free does not join at once, one

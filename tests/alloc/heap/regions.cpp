@@ -172,15 +172,21 @@ TYPED_TEST(heap_test, a_moved_heap_still_gives_its_empty_regions_back) {
     void* const home = first.allocate(10'000);
     void* const one = first.allocate(40'000);  // too large to wait, and each in a region of its own
     void* const two = first.allocate(60'000);
-    ASSERT_EQ(upstream.live_count(), 3u);
+    for (int i = 0; i < 1000; ++i) { first.deallocate(first.allocate(6000), 6000); }
+    const std::size_t all = upstream.live_count();
+    ASSERT_GE(all, 3u);
     first.deallocate(one, 40'000);
     heap<TypeParam> h{std::move(first)};
     h.deallocate(two, 60'000);
-    EXPECT_EQ(upstream.live_count(), 3u) << "not at once";
-    for (std::size_t i = 0; i < detail::empty_region_delay; ++i) {
-        h.deallocate(h.allocate(6000), 6000);
-    }
-    EXPECT_LT(upstream.live_count(), 3u);
+    const std::size_t look = detail::operations_for_a_look * h.region_count_max;
+    std::size_t operations = 0;
+    const auto pairs_until = [&](std::size_t end) {
+        for (; operations < end; operations += 2) { h.deallocate(h.allocate(6000), 6000); }
+    };
+    pairs_until(detail::empty_region_delay - 10);
+    EXPECT_EQ(upstream.live_count(), all) << "not at once";
+    pairs_until(detail::empty_region_delay + look);
+    EXPECT_LT(upstream.live_count(), all);
     h.validate();
     h.deallocate(home, 10'000);
 }

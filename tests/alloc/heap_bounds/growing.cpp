@@ -15,7 +15,7 @@ namespace heap_bounds_tests {
 template <class Fit>
 constexpr std::uint64_t steps_of_a_merge = Fit::deallocate_steps_max + 2 * checks + 16;
 
-/// A random load in a heap that keeps `regions` or more. Returns: the worst operations but those
+/// A random load, a quarter of it over-aligned, in a heap that keeps `regions` or more. Returns: the worst operations but those
 /// that made the heap grow or gave a region back.
 template <class Fit>
 steps_seen worst_of_growing(std::size_t step, std::size_t regions) {
@@ -31,7 +31,8 @@ steps_seen worst_of_growing(std::size_t step, std::size_t regions) {
         detail::steps_taken = 0;
         if (live.size() == kept || random() % 100 < 50) {
             const std::size_t size = 1 + random() % (1u << (4 + random() % 9));
-            live.push_back({h.allocate(size), size});
+            const std::size_t align = random() % 4 == 0 ? 32u << random() % 5 : 16;
+            live.push_back({h.allocate(size, alignment{align}), size});
             if (h.stats().region_count == before) {
                 worst.allocate = std::max(worst.allocate, detail::steps_taken);
             }
@@ -65,6 +66,45 @@ void expect_the_same_bound_for_any_number_of_regions() {
 }
 
 }  // namespace heap_bounds_tests
+
+TEST(heap_bounds, looks_at_few_regions_at_a_time_for_one_that_goes_back) {
+    heap<> h;
+    while (h.stats().region_count < 40) { (void)h.allocate(6000); }
+    // A region becomes empty, so that empty ones are looked for later, and is used again.
+    h.deallocate(h.allocate(64_MiB), 64_MiB);
+    void* const large = h.allocate(64_MiB);
+    ASSERT_EQ(h.stats().region_count, 41u);
+    // Blocks of 6,000 bytes never wait: each pair takes the same steps but for the looks.
+    std::uint64_t least = UINT64_MAX;
+    std::uint64_t most = 0;
+    for (std::size_t pair = 0; pair < detail::empty_region_delay; ++pair) {
+        detail::steps_taken = 0;
+        h.deallocate(h.allocate(6000), 6000);
+        least = std::min(least, detail::steps_taken);
+        most = std::max(most, detail::steps_taken);
+    }
+    EXPECT_GT(most, least) << "it was looked for";
+    EXPECT_LE(most, least + 4);
+    h.deallocate(large, 64_MiB);
+}
+
+TEST(heap_bounds, a_call_merges_at_most_eight_waiting_blocks) {
+    heap<> h;
+    std::vector<piece> live;
+    for (std::size_t i = 0; i < 60'000; ++i) {
+        live.push_back({h.allocate(16 + i % 2000), 16 + i % 2000});
+    }
+    std::shuffle(live.begin(), live.end(), std::mt19937{3});
+    std::size_t most = 0;
+    for (const piece& b : live) {
+        const std::size_t before = h.stats().deferred_count;
+        h.deallocate(b.p, b.size);
+        const std::size_t after = h.stats().deferred_count;
+        most = std::max(most, before - std::min(before, after));
+    }
+    EXPECT_LE(most, 8u);
+    EXPECT_GT(most, 1u) << "more waits than lives at the end";
+}
 
 TEST(heap_bounds, steps_of_a_growing_heap_do_not_grow_with_its_regions) {
     expect_the_same_bound_for_any_number_of_regions<good_fit>();

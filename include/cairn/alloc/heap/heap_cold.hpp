@@ -185,25 +185,15 @@ void heap<Fit>::remove_region(region_type* r) noexcept {
 /// Counts an operation of the core, and gives a region back that has been empty for long.
 template <class Fit>
 void heap<Fit>::count_operation() noexcept {
-    if (++core_operations_ < next_return_) [[likely]] { return; }
-    // The region that has been empty longest goes back; the next operations return the others.
-    region_type* oldest = nullptr;
-    std::uint64_t first = UINT64_MAX;  // of all, and of all others: when it may go
-    std::uint64_t second = UINT64_MAX;
-    for (std::uint32_t i = 0; i < regions_.count(); ++i) {
-        if (region(i) == home_ || !region(i)->is_empty()) { continue; }
-        const std::uint64_t due = regions_[i].empty_since + detail::empty_region_delay;
-        if (due < first) {
-            second = first;
-            first = due;
-            oldest = region(i);
-        } else if (due < second) {
-            second = due;
-        }
-    }
-    const bool goes = first <= core_operations_;
-    next_return_ = goes ? second : first;
-    if (goes) { remove_region(oldest); }
+    // Each 16th looks at one region: the work is the same for any number of regions.
+    if (++core_operations_ % detail::operations_for_a_look != 0) [[likely]] { return; }
+    // Downwards: removing one moves those behind it, which were looked at before.
+    const auto i = static_cast<std::uint32_t>(~(core_operations_ / detail::operations_for_a_look) %
+                                              region_count_max);
+    if (i >= regions_.count() || region(i) == home_) { return; }
+    CAIRN_DETAIL_STEP();
+    const std::uint64_t passed = core_operations_ - regions_[i].empty_since;
+    if (region(i)->is_empty() && passed >= detail::empty_region_delay) { remove_region(region(i)); }
 }
 
 // ---------------------------------------------------------------------------- the core
@@ -227,6 +217,21 @@ std::uint32_t heap<Fit>::region_of_best_fit(std::uint32_t granules,
     return best;
 }
 
+/// The fullest region that serves an over-aligned request; region_count_max: none does. Two regions
+/// are asked at most, however many there are.
+template <class Fit>
+std::uint32_t heap<Fit>::region_for_aligned(std::uint32_t granules, alignment align) const noexcept
+    requires detail::has_size_classes<Fit>
+{
+    const std::uint32_t i = regions_.fullest(Fit::class_of_request(granules) + 1);
+    if (i == region_count_max) { return i; }
+    if (region(i)->aligned_hole(granules, align).block != detail::no_block) { return i; }
+    // Room for the gap in front of the payload, too.
+    const std::size_t room = granules + align.bytes() / granule_size - 1;
+    if (room > detail::granule_count_max) { return region_count_max; }
+    return regions_.fullest(Fit::class_of_request(static_cast<std::uint32_t>(room)) + 1);
+}
+
 template <class Fit>
 void* heap<Fit>::allocate_in_regions(std::uint32_t granules, std::size_t size,
                                      alignment align) noexcept {
@@ -236,8 +241,10 @@ void* heap<Fit>::allocate_in_regions(std::uint32_t granules, std::size_t size,
     }
     if constexpr (detail::has_size_classes<Fit>) {
         // The rank of one region alone is not kept: merge_newest().
-        if (regions_.count() > 1 && align <= alignment{detail::granule_size}) {
-            i = regions_.fullest(Fit::class_of_request(granules) + 1);
+        if (regions_.count() > 1) {
+            i = align <= alignment{granule_size}
+                    ? regions_.fullest(Fit::class_of_request(granules) + 1)
+                    : region_for_aligned(granules, align);
         }
     }
     // From the best one on, where that was asked for; from the first where no region has a fit.
@@ -353,11 +360,7 @@ void heap<Fit>::give_to_core(void* p, std::uint32_t asked) noexcept {
     free_in(r, p, asked);
     // r may be one free block now: nothing of `p` is read from here on.
     rank(i);
-    if (block_size_ != 0 && r->is_empty() && r != home_) [[unlikely]] {
-        regions_[i].empty_since = core_operations_;
-        const std::uint64_t due = core_operations_ + detail::empty_region_delay;
-        next_return_ = due < next_return_ ? due : next_return_;
-    }
+    if (r->is_empty()) [[unlikely]] { regions_[i].empty_since = core_operations_; }
 }
 
 template <class Fit>
@@ -488,6 +491,7 @@ template <class Fit>
 void heap<Fit>::reset() noexcept {
     for (std::uint32_t i = 0; i < regions_.count(); ++i) {
         region(i)->clear(detail::region_key(region(i)));
+        regions_[i].empty_since = core_operations_;
     }
     bins_.clear();
     walked_to_ = nullptr;
@@ -504,7 +508,6 @@ void heap<Fit>::trim() noexcept {
         region_type* const r = region(i);
         if (r != home_ && r->is_empty()) { remove_region(r); }
     }
-    next_return_ = UINT64_MAX;
     // Home last, and only alone: the bins of all the others lie in it.
     if (regions_.count() == 1 && home_->is_empty()) {
         give_all_back();

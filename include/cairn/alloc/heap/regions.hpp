@@ -277,30 +277,27 @@ public:
         return g == no_block ? no_block : map().header(g).size();
     }
 
+    /// The free block that find() has for `size` granules, where they fit at a multiple of `align`.
+    /// A hole that an aligned block left behind is aligned: it need not be larger.
+    [[nodiscard]] hole aligned_hole(std::uint32_t size, alignment align) const noexcept {
+        const hole h = index_.find(map(), size);
+        if (h.block == no_block) { return h; }
+        const std::uint64_t end = std::uint64_t{gap_at(h.block, align)} + size;
+        return end <= map().header(h.block).size() ? h : hole{};
+    }
+
     /// As allocate, with a payload that is a multiple of `align`, which is more than 16.
     [[nodiscard]] std::uint32_t allocate_aligned(std::uint32_t size, alignment align) noexcept {
         const blocks b = map();
-        const auto gap_of = [&](std::uint32_t g) {
-            return static_cast<std::uint32_t>(
-                detail::padding_to(reinterpret_cast<std::uintptr_t>(b.payload(g)), align) /
-                granule_size);
-        };
         hole h;
-        if constexpr (has_size_classes<Fit>) {
-            // A hole that an aligned block left behind is aligned: it need not be larger.
-            h = index_.find(b, size);
-            if (h.block != no_block &&
-                std::uint64_t{gap_of(h.block)} + size > b.header(h.block).size()) {
-                h = {};
-            }
-        }
+        if constexpr (has_size_classes<Fit>) { h = aligned_hole(size, align); }
         if (h.block == no_block) {
             const std::uint64_t room = std::uint64_t{size} + align.bytes() / granule_size - 1;
             if (align.bytes() / granule_size > granules_ || room > granules_) { return no_block; }
             h = index_.find(b, static_cast<std::uint32_t>(room));
             if (h.block == no_block) { return no_block; }
         }
-        const std::uint32_t gap = gap_of(h.block);
+        const std::uint32_t gap = gap_at(h.block, align);
         h.size = gap + size + expect_free(b, h.block, size + gap);
         if (gap != 0) {
             // [ ------- free ------- ] => [ gap ][ free ]
@@ -422,6 +419,12 @@ private:
     /// The fit makes a block of `size` for a request of `asked`.
     [[nodiscard]] static bool is_block_of(std::uint32_t size, std::uint32_t asked) noexcept {
         return asked != 0 && asked <= size && size == Fit::block_size(asked);
+    }
+
+    /// Granules from block `g` to the first one whose payload is a multiple of `align`.
+    [[nodiscard]] std::uint32_t gap_at(std::uint32_t g, alignment align) const noexcept {
+        return static_cast<std::uint32_t>(
+            padding_to(reinterpret_cast<std::uintptr_t>(map().payload(g)), align) / granule_size);
     }
 
     // Headers are read in halves: of a whole one, returned, clang 19 makes one load of eight bytes,
@@ -736,11 +739,8 @@ public:
 
     // ------------------------------------------------------------------------ data
 
-    region_base* home_ = nullptr;  // the first one, which holds the bins
-    // Operations of the core, while there are several regions; and from which of them on an empty
-    // region may go back.
-    std::uint64_t core_operations_ = 0;
-    std::uint64_t next_return_ = UINT64_MAX;
+    region_base* home_ = nullptr;        // the first one, which holds the bins
+    std::uint64_t core_operations_ = 0;  // while there are several regions
     allocator_ref upstream_;
     std::size_t block_size_;
     bool owned_;

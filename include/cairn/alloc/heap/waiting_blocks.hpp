@@ -62,7 +62,7 @@ namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 // Growth:  a region more is at least what grow_by says, and 1/8 of what the heap holds; from the
 //          32nd region on 1/4, from the 48th on 1/2, so that 64 regions reach 200 GiB. Growing
 //          merges nothing. An empty region goes back to upstream after 4,000 operations of the core
-//          in which no request used it.
+//          in which no request used it, at the next look: each 16th operation looks at one of 64.
 
 struct deferred_bin {
     std::uint64_t head = 0;      // offset of the newest block's payload, encoded like the links
@@ -92,8 +92,10 @@ static_assert(sizeof(deferred_bin) == 16, "four bins are one cache line");
     return size < size_max ? size : size_max;
 }
 
-/// Operations of the core after which an empty region goes back when no request has used it.
+/// Operations of the core after which an empty region goes back when no request has used it, and in
+/// which one region is looked at.
 inline constexpr std::uint64_t empty_region_delay = 4'000;
+inline constexpr std::uint64_t operations_for_a_look = 16;
 
 /// Blocks that may wait beyond the shares: in a heap that cannot grow, in one that grows, and in
 /// one that grows and whose bursts repeat.
