@@ -96,6 +96,23 @@ void arena::deallocate_called(void* p, std::size_t size, call_site from) noexcep
     region_.deallocate(p, size);
 }
 
+void arena_high_end::expect_block(
+    [[maybe_unused]] const void* p, [[maybe_unused]] std::size_t size,
+    [[maybe_unused]] const detail::watched_call& call) const noexcept {
+#if CAIRN_ASSERTS
+    // A block of size 0 owns no byte: the top may have retreated above it.
+    if (p == nullptr || size == 0) { return; }
+    const auto address = reinterpret_cast<std::uintptr_t>(p);
+    const std::uintptr_t low_top = low_->region_.top();
+    CAIRN_ASSERT(address - low_top < limit_ - low_top,
+                 "a block comes back to the end that it was allocated from",
+                 call.about(misuse_kind::foreign_pointer));
+    CAIRN_ASSERT(owns(p) && size <= limit_ - address,
+                 "a block is freed once, with its size, before its arena was rewound",
+                 call.about(misuse_kind::outlived, size, limit_ - address));
+#endif
+}
+
 void arena::release() noexcept {
     region_.unpoison_all();  // the buffer's owner may use it again
     // The region before the block: nothing points into bytes that upstream may give to others.

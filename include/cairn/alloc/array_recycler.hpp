@@ -26,12 +26,36 @@
 
 #include <bit>
 #include <cstddef>
+#include <cstdint>
 
+#include <cairn/alloc/inside/arena_checks.hpp>
 #include <cairn/core/inside/bits.hpp>
 #include <cairn/core/inside/forwards.hpp>
 #include <cairn/core/poison.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
+
+namespace detail {
+
+/// What a checked build writes into an array that waits: a second free reads it there.
+class recycled_stamp {
+public:
+    recycled_stamp() = default;
+#if CAIRN_ASSERTS
+    explicit recycled_stamp(const void* p) noexcept : word_{~reinterpret_cast<std::uintptr_t>(p)} {}
+    [[nodiscard]] bool is_of(const void* p) const noexcept {
+        return word_ == ~reinterpret_cast<std::uintptr_t>(p);
+    }
+
+private:
+    std::uintptr_t word_ = 0;
+#else
+    explicit recycled_stamp(const void*) noexcept {}
+    [[nodiscard]] static bool is_of(const void*) noexcept { return false; }
+#endif
+};
+
+}  // namespace detail
 
 /// Owns an arena A, or refers to one (`array_recycler{a}` is `array_recycler<A&>`).
 template <byte_allocator A>
@@ -53,26 +77,30 @@ public:
         link* const reused = head;
         detail::unpoison_defined(reused, sizeof(link));
         head = reused->next;
+        reused->stamp = {};
         cairn::unpoison(reused, size);
         return reused;
     }
 
     /// Requires: as A::deallocate. The last block goes back to the arena, any other one to its
-    /// list; nullptr does nothing.
-    void deallocate(void* p, std::size_t size, alignment align = default_alignment) noexcept {
+    /// list; nullptr does nothing. Checked builds stop at a second free, and where the arena does.
+    void deallocate(void* p, std::size_t size, alignment align = default_alignment,
+                    [[maybe_unused]] call_site from = call_site::current()) noexcept {
         if (p == nullptr) [[unlikely]] { return; }
         if (size > recycled_size_max || align > default_alignment) [[unlikely]] {
             inner_.deallocate(p, size, align);
             return;
         }
         const std::size_t rounded = good_size(size, align);
-        if (inner_.is_last(p, rounded)) {
+        const bool is_last = inner_.is_last(p, rounded);
+        if constexpr (asserts_enabled) { check_freed(p, rounded, from); }
+        if (is_last) {
             inner_.deallocate(p, rounded, align);
             return;
         }
         link*& head = free_[detail::floor_log2(rounded)];
         detail::unpoison_defined(p, sizeof(link));
-        head = ::new (p) link{head};
+        head = ::new (p) link{head, detail::recycled_stamp(p)};
         poison(p, rounded);
     }
 
@@ -122,9 +150,39 @@ public:
 private:
     struct link {
         link* next;
+        [[CAIRN_NO_UNIQUE_ADDRESS]] detail::recycled_stamp stamp;  // of checked builds
     };
+    static_assert(sizeof(link) <= 16);  // of the smallest array
     static constexpr std::size_t recycled_size_max = std::size_t{1} << 40;
 
+    /// Asserts that `p` is a live array, as far as the arena can tell, and is in no list.
+    void check_freed(void* p, [[maybe_unused]] std::size_t rounded,
+                     [[maybe_unused]] call_site from) const noexcept {
+        if constexpr (has_owns<A>) {
+            CAIRN_ASSERT(inner_.owns(p),
+                         "a block comes back to the arena that it was allocated from",
+                         about(misuse_kind::foreign_pointer, from));
+        }
+        CAIRN_ASSERT(detail::arena_access::reaches(inner_, p, rounded),
+                     "a block is freed once, with its size, before its arena was rewound",
+                     about(misuse_kind::outlived, from));
+        detail::unpoison_defined(p, sizeof(link));
+        CAIRN_ASSERT(!static_cast<const link*>(p)->stamp.is_of(p) || !is_listed(p),
+                     "an array is freed once", about(misuse_kind::double_free, from));
+    }
+    [[nodiscard]] detail::evidence about(misuse_kind kind, call_site from) const noexcept {
+        return {.kind = kind, .object = this, .type = "array_recycler", .caller = from};
+    }
+    [[nodiscard]] bool is_listed(const void* p) const noexcept {
+        for (const link* at : free_) {
+            while (at != nullptr && at != p) {
+                detail::unpoison_defined(at, sizeof(link));
+                at = at->next;
+            }
+            if (at != nullptr) { return true; }
+        }
+        return false;
+    }
     void forget() noexcept {
         for (link*& head : free_) { head = nullptr; }
     }

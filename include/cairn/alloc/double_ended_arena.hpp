@@ -57,9 +57,7 @@ public:
     /// nullptr does nothing.
     void deallocate(void* p, std::size_t size, alignment = default_alignment,
                     [[maybe_unused]] call_site from = call_site::current()) noexcept {
-        CAIRN_ASSERT(p == nullptr || size == 0 || owns(p),
-                     "a block comes back to the end that it was allocated from",
-                     call_of(from).about(misuse_kind::foreign_pointer));
+        if constexpr (asserts_enabled) { expect_block(p, size, call_of(from)); }
         const std::size_t step = detail::round_up(size, detail::bump_granule);
         if (reinterpret_cast<std::uintptr_t>(p) == low_->region_.end()) {
             note_peak();
@@ -140,6 +138,9 @@ private:
                      call_of(from).about(misuse_kind::outlived));
         go_back(to.top);
     }
+    /// Checked builds: as arena's expect_block(), of the live part of this end.
+    void expect_block(const void* p, std::size_t size,
+                      const detail::watched_call& call) const noexcept;
     [[nodiscard]] detail::watched_call call_of(call_site from = {}) const noexcept {
         return {this, "arena_high_end", watch_.name(), from};
     }

@@ -29,6 +29,14 @@ struct concurrent_heap_checks {
         return known;
     }
 
+    /// About `p`, which is freed with another size than its own.
+    static detail::evidence about_size(const concurrent_heap& h, const void* p, std::size_t freed,
+                                       call_site from) noexcept {
+        detail::evidence known = about(h, misuse_kind::wrong_size, p, from);
+        known.values[1] = {"bytes freed", freed};
+        return known;
+    }
+
     /// Calls f(record) for each chunk and large block. Requires: the units are locked.
     template <class F>
     static void visit(concurrent_heap& h, F&& f) noexcept {
@@ -57,6 +65,14 @@ using detail::unit_state;
         count += static_cast<std::size_t>(std::popcount(r.free_bits[w]));
     }
     return count;
+}
+
+/// A live block, or a slot that was one, begins at `p`.
+[[maybe_unused]] bool begins_block(const detail::unit_record& r, const void* p) noexcept {
+    if (r.state() != unit_state::chunk) { return r.state() == unit_state::large && r.begin == p; }
+    const auto distance = static_cast<std::size_t>(static_cast<const std::byte*>(p) - r.begin);
+    const std::size_t i = r.number(distance);
+    return i < r.slot_count && i * detail::slot_sizes::size_of(r.slot_class) == distance;
 }
 
 }  // namespace
@@ -205,12 +221,11 @@ concurrent_heap::record& concurrent_heap::expect_own(
 void concurrent_heap::expect_large([[maybe_unused]] const record& r, [[maybe_unused]] const void* p,
                                    [[maybe_unused]] std::size_t size,
                                    [[maybe_unused]] call_site from) const noexcept {
-    CAIRN_ASSERT(r.state() == unit_state::large && r.begin == p,
-                 "a block comes back by the address it was given out with",
+    CAIRN_ASSERT(begins_block(r, p), "a block comes back by the address it was given out with",
                  concurrent_heap_checks::about(*this, misuse_kind::foreign_pointer, p, from));
-    CAIRN_ASSERT(size <= r.unit_count * unit_size,
+    CAIRN_ASSERT(r.state() == unit_state::large && size <= r.unit_count * unit_size,
                  "a block comes back with the size it was asked with",
-                 concurrent_heap_checks::about(*this, misuse_kind::wrong_size, p, from));
+                 concurrent_heap_checks::about_size(*this, p, size, from));
 }
 
 void concurrent_heap::note_taken([[maybe_unused]] void* p, [[maybe_unused]] unsigned k) noexcept {
@@ -229,14 +244,14 @@ void concurrent_heap::note_freed([[maybe_unused]] void* p, [[maybe_unused]] unsi
                                  [[maybe_unused]] call_site from) noexcept {
 #if CAIRN_ASSERTS
     record& r = expect_own(p, from);
+    // The address first: a pointer into a block has another size, too.
+    CAIRN_ASSERT(begins_block(r, p), "a block comes back by the address it was given out with",
+                 concurrent_heap_checks::about(*this, misuse_kind::foreign_pointer, p, from));
     CAIRN_ASSERT(r.state() == unit_state::chunk && r.slot_class == k,
                  "a block comes back with the size it was asked with",
                  concurrent_heap_checks::about(*this, misuse_kind::wrong_size, p, from));
-    const auto distance = static_cast<std::size_t>(static_cast<std::byte*>(p) - r.begin);
-    const auto i = static_cast<unsigned>(r.number(distance));
-    CAIRN_ASSERT(i < r.slot_count && i * sizes::size_of(k) == distance,
-                 "a block comes back by the address it was given out with",
-                 concurrent_heap_checks::about(*this, misuse_kind::foreign_pointer, p, from));
+    const auto i = static_cast<unsigned>(
+        r.number(static_cast<std::size_t>(static_cast<std::byte*>(p) - r.begin)));
     const std::uint64_t bit = std::uint64_t{1} << i % 64;
     const std::uint64_t before = r.live_bits[i / 64].fetch_and(~bit, detail::memory_order::relaxed);
     CAIRN_ASSERT((before & bit) != 0, "a block is freed once",

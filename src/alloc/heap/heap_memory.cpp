@@ -103,6 +103,17 @@ evidence heap_memory::about(misuse_kind kind, call_site from) const noexcept {
     return {.kind = kind, .object = this, .type = "heap", .name = watch_.name(), .caller = from};
 }
 
+void heap_memory::check_middle(const region_base& r, std::uint32_t g,
+                               call_site from) const noexcept {
+    const std::uint32_t start = r.block_around(g);
+    const block_map b = r.every_block();
+    [[maybe_unused]] evidence middle = about(misuse_kind::foreign_pointer, from);
+    middle.values[0] = {"bytes into the block", (g - start) * granule_size};
+    middle.values[1] = {"bytes of the block", payload_size(b.header(start).size())};
+    CAIRN_ASSERT(start == g, "a pointer to the start of a block is freed", middle);
+    r.check_header(g, b.header(g), about(misuse_kind::corrupted, from));
+}
+
 void heap_memory::check_freed([[maybe_unused]] const void* p, [[maybe_unused]] std::size_t size,
                               [[maybe_unused]] std::size_t good_size,
                               [[maybe_unused]] call_site from) const noexcept {
@@ -119,7 +130,7 @@ void heap_memory::check_freed([[maybe_unused]] const void* p, [[maybe_unused]] s
         const block_header h = r->every_block().header(g);
         CAIRN_ASSERT(!r->was_freed(g, h), "a block is freed once",
                      about(misuse_kind::double_free, from));
-        r->check_header(g, h);
+        if (!r->agrees(g, h)) { check_middle(*r, g, from); }
         CAIRN_ASSERT(h.size_and_bits() < block_header::free_bit,
                      "a block's header is as the heap wrote it: nothing overran it",
                      about(misuse_kind::corrupted, from));
@@ -139,12 +150,14 @@ void heap_memory::check_waiting([[maybe_unused]] const void* p,
         const region_base* const r = regions_.at(p);
         CAIRN_ASSERT(
             r != nullptr && r->contains(p) && is_aligned(p, alignment{granule_size}),
-            "a block that waits is as the heap wrote it: nothing wrote into it after it was freed");
+            "a block that waits is as the heap wrote it: nothing wrote into it after it was freed",
+            about(misuse_kind::corrupted, {}));
         const std::uint32_t g = r->every_block().block_of(p);
         const block_header h = r->every_block().header(g);
         CAIRN_ASSERT(h.is_deferred() && !h.is_free() && h.size() == granules,
-                     "a block that waits is as the heap wrote it: nothing overran it");
-        r->check_header(g, h);
+                     "a block that waits is as the heap wrote it: nothing overran it",
+                     about(misuse_kind::corrupted, {}));
+        if (!r->agrees(g, h)) { r->check_header(g, h, about(misuse_kind::corrupted, {})); }
     }
 }
 

@@ -81,26 +81,39 @@ bool region_base::was_freed(std::uint32_t g, block_header h) const noexcept {
     return state == block_header::gone || !asserts_enabled || agrees(g, h);
 }
 
-/// The order of the answers: freed before, else intact and so of another size, else overrun.
+std::uint32_t region_base::block_around(std::uint32_t g) const noexcept {
+    std::uint32_t start = 0;
+    while (start < g) {
+        const block_header h = every_block().header(start);
+        if (!agrees(start, h)) { return g; }
+        if (g - start < h.size()) { return start; }
+        start += h.size();
+    }
+    return g;
+}
+
+/// The order of the answers: freed before, in the middle of a block, of another size, overrun.
 void region_base::freed_wrongly(std::uint32_t g) const noexcept {
     const block_header h = every_block().header(g);
     if (was_freed(g, h)) { heap_is_corrupt(heap_promise::freed_once, this); }
+    if (const std::uint32_t start = block_around(g); start != g) {
+        heap_is_corrupt(every_block().header(start).is_free() ? heap_promise::freed_once
+                                                              : heap_promise::freed_start,
+                        this);
+    }
     heap_is_corrupt(agrees(g, h) ? heap_promise::freed_size : heap_promise::header, this);
 }
 
-void region_base::check_header([[maybe_unused]] std::uint32_t g,
-                               [[maybe_unused]] block_header h) const noexcept {
+void region_base::check_header([[maybe_unused]] std::uint32_t g, [[maybe_unused]] block_header h,
+                               [[maybe_unused]] const evidence& overrun) const noexcept {
     [[maybe_unused]] const blocks b = every_block();
     CAIRN_ASSERT(h.size() != 0 && h.size() <= granules_ - g && h.previous() <= g,
-                 "a block's header is as the heap wrote it: nothing overran it",
-                 misused(misuse_kind::corrupted));
+                 "a block's header is as the heap wrote it: nothing overran it", overrun);
     CAIRN_ASSERT(b.previous(g + h.size()) == h.size(),
-                 "the header after a block is as the heap wrote it: nothing overran it",
-                 misused(misuse_kind::corrupted));
+                 "the header after a block is as the heap wrote it: nothing overran it", overrun);
     // Only the first block has none before it.
     CAIRN_ASSERT(h.previous() == 0 ? g == 0 : b.header(g - h.previous()).size() == h.previous(),
-                 "the header before a block is as the heap wrote it: nothing overran it",
-                 misused(misuse_kind::corrupted));
+                 "the header before a block is as the heap wrote it: nothing overran it", overrun);
 }
 
 region_base::block_counts region_base::validate_blocks() const noexcept {

@@ -156,14 +156,21 @@ void* pool::allocate_any() noexcept {
 
 void pool::deallocate_checked(void* p, std::size_t size, alignment align, call_site from) noexcept {
     if (p == nullptr) { return; }
-    CAIRN_ASSERT(size <= stride_ && align <= align_,
-                 "a slot comes back with the size it was asked with",
+    CAIRN_ASSERT(size <= stride_, "a slot comes back with the size it was asked with",
                  {.kind = misuse_kind::wrong_size,
                   .object = this,
                   .type = "pool",
                   .name = options_.name,
                   .caller = from,
                   .values = {{"bytes of a slot", stride_}, {"bytes freed", size}}});
+    CAIRN_ASSERT(
+        align <= align_, "a slot comes back with the alignment it was asked with",
+        {.kind = misuse_kind::wrong_size,
+         .object = this,
+         .type = "pool",
+         .name = options_.name,
+         .caller = from,
+         .values = {{"alignment of a slot", align_.bytes()}, {"alignment freed", align.bytes()}}});
     deallocate_checked(p, from);
 }
 

@@ -4,9 +4,12 @@
 #include <cairn/alloc/growing_arena.hpp>
 #include <cairn/alloc/virtual_arena.hpp>
 #include <cairn/core/sizes.hpp>
+#include <cairn/testing/expect_broken_promise.hpp>
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <cstring>
+#include <string>
 
 #include "support/allocator_contract.hpp"
 #include "support/arena_model.hpp"
@@ -40,6 +43,35 @@ TEST(array_recycler, a_mark_forgets_the_lists_as_a_rewind_does) {
     again.rewind(here);
     EXPECT_EQ(memory.used_size(), 64u);
     memory.validate();
+}
+
+TEST(array_recycler, misuse_is_named_in_checked_builds) {
+    if (!asserts_enabled) { GTEST_SKIP(); }
+    growing_arena memory;
+    array_recycler again{memory};
+    const auto sentence_of = [&](void* p, std::size_t size) {
+        const caught_promise told = expect_broken_promise([&] { again.deallocate(p, size); });
+        EXPECT_TRUE(told.says("array_recycler.cpp")) << told;
+        return std::string{told.sentence()};
+    };
+    auto* const x = static_cast<std::byte*>(again.allocate(64));
+    auto* const y = static_cast<std::byte*>(again.allocate(64));
+    void* const z = again.allocate(64);
+    alignas(16) std::byte local[64] = {};
+    EXPECT_EQ(sentence_of(local, 64), "a block comes back to the arena that it was allocated from");
+    again.deallocate(x, 64);
+    again.deallocate(y, 64);
+    EXPECT_EQ(sentence_of(x, 64), "an array is freed once");
+    EXPECT_EQ(sentence_of(y, 16), "an array is freed once") << "in the list of another size";
+    again.deallocate(z, 64);  // back to the arena: y is the last block now
+    EXPECT_EQ(sentence_of(y, 64), "an array is freed once");
+    EXPECT_EQ(sentence_of(z, 64),
+              "a block is freed once, with its size, before its arena was rewound");
+    EXPECT_EQ(again.allocate(64), y);
+    again.deallocate(y, 64);
+    EXPECT_EQ(again.allocate(64), x);
+    std::memset(x, 0xA5, 64);
+    again.deallocate(x, 64);
 }
 
 TEST(array_recycler, keeps_the_common_contract) {

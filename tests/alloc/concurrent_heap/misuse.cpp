@@ -57,7 +57,9 @@ TEST(concurrent_heap, a_wrong_size_is_named) {
     void* const p = h.allocate(100);
     void* const large = h.allocate(100_KiB);
     EXPECT_EQ(expect_broken_promise([&] { h.deallocate(p, 200); }).kind(), misuse_kind::wrong_size);
-    EXPECT_TRUE(expect_broken_promise([&] { h.deallocate(p, 100_KiB); }));
+    const auto as_large = expect_broken_promise([&] { h.deallocate(p, 100_KiB); });
+    EXPECT_EQ(as_large.kind(), misuse_kind::wrong_size) << as_large;
+    EXPECT_EQ(as_large.value("bytes freed"), 100_KiB);
     EXPECT_EQ(expect_broken_promise([&] { h.deallocate(large, 100); }).kind(),
               misuse_kind::wrong_size);
     EXPECT_EQ(expect_broken_promise([&] { h.deallocate(large, 300_KiB); }).kind(),
@@ -77,6 +79,14 @@ TEST(concurrent_heap, a_foreign_address_is_named) {
     EXPECT_EQ(kind_of(foreign), misuse_kind::foreign_pointer);
     EXPECT_EQ(kind_of(&local), misuse_kind::foreign_pointer);
     EXPECT_EQ(kind_of(p + 16), misuse_kind::foreign_pointer);
+    auto* const large = static_cast<std::byte*>(h.allocate(100_KiB));
+    for (const std::size_t size : {8u, 84u, 100u, 100'000u}) {
+        for (std::byte* const block : {p, large}) {
+            EXPECT_EQ(expect_broken_promise([&] { h.deallocate(block + 16, size); }).kind(),
+                      misuse_kind::foreign_pointer)
+                << size;
+        }
+    }
     EXPECT_EQ(expect_broken_promise([&] { h.deallocate(foreign, 100); }).kind(),
               misuse_kind::foreign_pointer);
     EXPECT_EQ(expect_broken_promise([&] { (void)h.usable_size(foreign); }).kind(),

@@ -124,6 +124,14 @@ TEST(double_ended_arena, misuse_is_named_in_checked_builds) {
     void* const high = a.high().allocate(16);
     EXPECT_DEATH(a.high().deallocate(low, 16), "the end that it was allocated from");
     EXPECT_DEATH(a.low().deallocate(high, 16), "the arena that it was allocated from");
+    const char* const once = "a block is freed once, with its size, before its arena was rewound";
+    EXPECT_DEATH(a.high().deallocate(high, 4000), once);
+    void* const last = a.high().allocate(32);
+    EXPECT_DEATH(a.high().deallocate(last, SIZE_MAX), once);
+    a.high().deallocate(last, 32);
+    EXPECT_DEATH(a.high().deallocate(last, 32), once);
+    a.high().deallocate(last, 0);
+    a.high().deallocate(nullptr, 32);
 }
 
 TEST(double_ended_arena, neighbours_of_a_page_multiple_keep_an_alignment_above_a_cache_line) {

@@ -61,6 +61,24 @@ TYPED_TEST(heap_hardening, an_overrun_is_called_an_overrun_when_its_own_block_is
     }
 }
 
+TYPED_TEST(heap_hardening,
+           an_overrun_is_reported_with_the_name_of_the_heap_and_the_line_of_the_free) {
+    if (checker_is_faster()) { GTEST_SKIP() << "the checker is faster"; }
+    if (!asserts_enabled) { GTEST_SKIP() << "names and lines are those of checked builds"; }
+    const caught_promise told = expect_broken_promise([] {
+        test_region memory{memory_size};
+        heap<TypeParam> h{memory.span(), {.name = "level"}};
+        auto* const p = static_cast<std::byte*>(h.allocate(104));
+        void* const q = h.allocate(104);
+        (void)h.allocate(104);
+        std::memset(p + h.usable_size(p), 0x41, 8);
+        h.deallocate(q, 104);
+    });
+    EXPECT_TRUE(told.says("overran")) << told;
+    EXPECT_TRUE(told.says("heap 'level' at")) << told;
+    EXPECT_TRUE(told.says("overruns.cpp")) << told;
+}
+
 TYPED_TEST(heap_hardening, an_overrun_that_looks_like_a_second_free_is_called_an_overrun) {
     if (checker_is_faster()) { GTEST_SKIP() << "the checker is faster"; }
     if (!asserts_enabled) { GTEST_SKIP() << "unchecked builds do not ask the neighbours"; }

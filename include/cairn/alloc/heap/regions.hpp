@@ -138,8 +138,18 @@ public:
         return (half_at(at - before) & granule_count_max) == previous || (before | offset) == 0;
     }
 
-    /// Asserts that block `g` and both its neighbours agree about it.
-    void check_header(std::uint32_t g, block_header h) const noexcept;
+    /// Asserts that block `g` and both its neighbours agree about it. `overrun` says more.
+    void check_header(std::uint32_t g, block_header h,
+                      const evidence& overrun = {.kind = misuse_kind::corrupted,
+                                                 .type = "heap"}) const noexcept;
+
+    /// Both neighbours know of `g` what its header says.
+    [[nodiscard]] bool agrees(std::uint32_t g, block_header h) const noexcept;
+
+    /// The block in whose middle granule `g` lies: by the headers from the first one on, as far as
+    /// they agree. O(blocks).
+    /// Returns: `g` where a block begins there, or a header before it was overrun.
+    [[nodiscard]] std::uint32_t block_around(std::uint32_t g) const noexcept;
 
     /// The header of `g` is one that a free leaves: free, waiting, or the mark of a block that
     /// is part of another one. Unchecked builds do not mark the right one of two that join.
@@ -188,8 +198,6 @@ private:
     [[nodiscard]] bool is_plausible(std::uint32_t g, block_header h) const noexcept {
         return g < granules_ && h.size() != 0 && h.size() <= granules_ - g && h.previous() <= g;
     }
-    /// Both neighbours know of `g` what its header says.
-    [[nodiscard]] bool agrees(std::uint32_t g, block_header h) const noexcept;
 };
 
 /// For region::free(), of a block whose size is not given.
@@ -709,6 +717,9 @@ public:
     /// has `good_size` bytes, the size that a request of `size` gets.
     void check_freed(const void* p, std::size_t size, std::size_t good_size,
                      call_site from) const noexcept;
+    /// Asserts that granule `g`, whose header disagrees with its neighbours, begins a block: then
+    /// the header was overrun.
+    void check_middle(const region_base& r, std::uint32_t g, call_site from) const noexcept;
     /// Asserts that `p` waits in the bin of blocks with `granules`.
     void check_waiting(const void* p, std::uint32_t granules) const noexcept;
 

@@ -621,7 +621,12 @@ public:
     /// No block was to be had of `bin`: because there is none, or a look found something else.
     void expect_none(const deferred_bin& bin) const noexcept {
         if (bin.head != no_waiting_block + header_->link_key) [[unlikely]] {
-            heap_is_corrupt(heap_promise::waiting, begin_);
+            // A block that is given out and still in its bin was in there twice.
+            const std::byte* const p = newest(bin);
+            const bool is_given_out =
+                p != nullptr && load_hidden<std::uint32_t>(p - block_header_size) == bin.granules;
+            heap_is_corrupt(is_given_out ? heap_promise::freed_once : heap_promise::waiting,
+                            begin_);
         }
     }
 

@@ -175,6 +175,19 @@ struct arena_access {
         arena.marks_.close_scope(from.stamp);
         arena.retreat(from.at, {});
     }
+    /// False where a block of `size` bytes at `p` would end above the top of its region.
+    template <class Arena>
+    [[nodiscard]] static bool reaches([[maybe_unused]] const Arena& arena,
+                                      [[maybe_unused]] const void* p,
+                                      [[maybe_unused]] std::size_t size) noexcept {
+        if constexpr (requires { arena.region_.top(); }) {
+            return !arena.region_.owns(p) ||
+                   (arena.region_.contains(p) &&
+                    size <= arena.region_.top() - reinterpret_cast<std::uintptr_t>(p));
+        } else {
+            return true;
+        }
+    }
     template <class Arena>
     [[nodiscard]] static const mark_check& marks(const Arena& arena) noexcept {
         return arena.marks_;

@@ -121,12 +121,14 @@ struct heap_promise {
     static constexpr char links[] =
         "a free block is as the heap wrote it: nothing wrote into it after it was freed";
     static constexpr char free_header[] =
-        "a free block is as the heap wrote it: nothing overran it";
+        "a free block is as the heap wrote it: nothing overran it, and no block in it was freed "
+        "again";
     static constexpr char header[] =
         "a block's header is as the heap wrote it: nothing overran it, and what is freed is a "
         "block "
         "of this heap, with the size that it was asked with";
     static constexpr char freed_once[] = "a block is freed once";
+    static constexpr char freed_start[] = "a pointer to the start of a block is freed";
     static constexpr char freed_here[] = "a block is freed to the heap it came from";
     static constexpr char freed_size[] = "a block is freed with the size that it was asked with";
     static constexpr char stretch[] = "a stretch's maximum is the size of one of its blocks";
