@@ -2,6 +2,7 @@
 // like the others.
 #include <cairn/alloc/first_fit.hpp>
 #include <cairn/alloc/heap.hpp>
+#include <cairn/alloc/required_size.hpp>
 #include <cairn/core/sizes.hpp>
 #include <cairn/testing/expect_broken_promise.hpp>
 #include <gtest/gtest.h>
@@ -118,6 +119,24 @@ TEST(heap_fit_from_outside, may_make_blocks_more_than_twice_as_large_as_their_re
         EXPECT_STREQ(told.sentence(), "a block is freed with the size that it was asked with")
             << "100 bytes freed with " << freed;
     }
+}
+
+TEST(heap_fit_from_outside, is_asked_how_large_its_blocks_are_for_a_region_that_suffices) {
+    // 1,000 blocks of 4 granules for requests of 1, and of 8 for requests of 5.
+    const auto granules_for = [](std::size_t block) {
+        return heap<rounding_fit>::region_size_for_granules(1000 * block + 1000 * (block - 1));
+    };
+    EXPECT_GE(required_size<rounding_fit>(8000, 8, 8), granules_for(4));
+    EXPECT_GE(required_size<rounding_fit>(72'000, 72, 72), granules_for(8));
+    EXPECT_LE(required_size<rounding_fit>(72'000, 72, 72), granules_for(12));
+    for (const std::uint32_t granules : {4095u, 4096u, 4097u, 5000u, 70'000u, 1'000'000u}) {
+        const std::size_t more = detail::rounding_of<good_fit>(1, granules);
+        EXPECT_LE(good_fit::block_size(granules), granules + granules * more / 16);
+        EXPECT_LE(more, 3u);
+    }
+    EXPECT_EQ(detail::rounding_of<good_fit>(1, 4095), 1u);
+    EXPECT_EQ(detail::rounding_of<toy_fit>(1, 4095), 0u);
+    EXPECT_EQ(required_size<toy_fit>(std::size_t{1} << 40, std::size_t{1} << 38), SIZE_MAX);
 }
 
 TEST(heap_fit_from_outside, gives_the_addresses_that_the_oracle_of_its_rule_gives) {

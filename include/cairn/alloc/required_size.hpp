@@ -45,6 +45,23 @@ namespace detail {
     return static_cast<std::size_t>(sum / 0.69314718055994530941 * 1024) + 1;
 }
 
+/// How much larger a block of Fit may be than its request of `smallest` to `largest` granules, in
+/// sixteenths of the request, rounded up.
+template <class Fit>
+[[nodiscard]] constexpr std::size_t rounding_of(std::size_t smallest,
+                                                std::size_t largest) noexcept {
+    std::size_t worst = 0;
+    // One by one, then in steps of a sixteenth: no block is smaller than that of a smaller request.
+    for (std::size_t first = smallest; first <= largest;) {
+        std::size_t last = first < 4096 ? first : first + first / 16;
+        last = last < largest ? last : largest;
+        const std::size_t more = Fit::block_size(static_cast<std::uint32_t>(last)) - first;
+        worst = more * 16 > worst * first ? (more * 16 + first - 1) / first : worst;
+        first = last + 1;
+    }
+    return worst;
+}
+
 }  // namespace detail
 
 /// Bytes of region with which a heap<Fit> refuses no request, in any order of any requests of
@@ -59,14 +76,19 @@ template <class Fit>
         return request_max < request_min ? heap<Fit>::region_size_for(0) : SIZE_MAX;
     }
     const std::size_t count = live_max / request_min;
-    const std::size_t largest =
-        Fit::block_size(static_cast<std::uint32_t>(detail::granules_for(request_max)));
+    const std::size_t asked_max = detail::granules_for(request_max);
+    if (asked_max > detail::granule_count_max) { return SIZE_MAX; }
+    const std::size_t largest = Fit::block_size(static_cast<std::uint32_t>(asked_max));
     // A request of r bytes takes at most (r + 23) / 16 granules, and what the fit rounds up.
     std::size_t live = (live_max + 23 * count + 15) / 16;
     if constexpr (std::is_same_v<Fit, half_fit>) {
         live *= 2;
-    } else if (Fit::block_size(1000) != 1000) {
-        live += live / 16 + 1;
+    } else if constexpr (!std::is_same_v<Fit, first_fit>) {
+        const std::size_t more =
+            detail::rounding_of<Fit>(detail::granules_for(request_min), asked_max);
+        if (more != 0) {
+            live = detail::saturating_add(live, detail::saturating_multiply(live / 16 + 1, more));
+        }
     }
     std::size_t granules =
         detail::saturating_add(live, detail::saturating_multiply(count, largest - 1));
