@@ -50,9 +50,9 @@ TEST(string_pool, only_the_bytes_that_it_returned_are_contained) {
     const std::string_view a = names.intern("door");
     const std::string other = "door";
     EXPECT_TRUE(names.contains(a));
-    EXPECT_FALSE(names.contains(other));
+    EXPECT_FALSE(names.contains(std::string_view{other}));
     EXPECT_FALSE(names.contains({}));
-    EXPECT_FALSE(names.contains("window"));
+    EXPECT_FALSE(names.contains(std::string_view{"window"}));
 }
 
 TEST(string_pool, strings_stay_where_they_are_while_it_grows) {

@@ -81,6 +81,20 @@ void f(cairn::pool_of<enemy>& p) { p.make_unique(1); }
 //= says: stats().live_count
 auto f(cairn::pool_of<enemy>& p) { return p.size(); }
 
+//= mistake: the live objects of a pool
+//= says: stats().live_count
+auto f(cairn::pool_of<enemy>& p) { return p.live_count(); }
+
+//= mistake: a loop over a pool
+//= says: for_each(f), or a slot_map
+void f(cairn::pool_of<enemy>& p) {
+    for (enemy& e : p) { e.hp = 0; }
+}
+
+//= mistake: clear of a pool
+//= says: destroy_all() of pool_of<T>, or reset()
+void f(cairn::pool_of<enemy>& p) { p.clear(); }
+
 //= mistake: a pool of a number of objects
 //= says: reserve(1000)
 cairn::pool_of<enemy> p{1000};
@@ -146,6 +160,10 @@ auto f(cairn::heap<>& h, void* p) { return h.reallocate(p, 100); }
 //= says: cairn::make<T>(heap, args...)
 auto f(cairn::heap<>& h) { return h.make<enemy>(1); }
 
+//= mistake: the live bytes of a heap
+//= says: budget<heap<>>, tracked<heap<>> count it
+auto f(cairn::heap<>& h) { return h.live_size(); }
+
 //= mistake: alloc of an arena
 //= says: allocate(size)
 auto f(cairn::arena& a) { return a.alloc(10); }
@@ -169,6 +187,67 @@ auto f(cairn::arena& a) { return a.size(); }
 //= mistake: the scope of an arena
 //= says: cairn::arena_scope temporary{arena}
 void f(cairn::growing_arena& a) { auto s = a.scope(); }
+
+//= mistake: create in an arena
+//= says: make<T>(args...)
+auto f(cairn::growing_arena& a) { return a.create<enemy>(1); }
+
+//= mistake: free in an arena
+//= says: reset() for all
+void f(cairn::arena& a, void* p) { a.free(p); }
+
+//= mistake: an arena over memory by pointer and size
+//= says: memory by pointer and size: arena{byte_slice{p, size}}
+std::byte buffer[1024];
+cairn::arena a{buffer, sizeof buffer};
+
+//= mistake: scratch memory by its size
+//= says: of arenas: no pointer, size
+void f() { auto s = cairn::scratch(4096); }
+
+//= mistake: scratch that avoids an arena by its address
+//= says: of arenas: no pointer, size
+void f(cairn::growing_arena& result) { auto s = cairn::scratch(&result); }
+
+//= mistake: scratch that avoids an allocator_ref
+//= says: of arenas: no pointer, size, container, allocator_ref
+void f(cairn::allocator_ref result) { auto s = cairn::scratch(result); }
+
+//= mistake: is a text in a pool of names
+//= says: find(text).data() != nullptr
+bool f(cairn::string_pool& names) { return names.contains("player"); }
+
+//= mistake: a memory that is listed for one statement
+//= says: the memory is listed while its entry exists
+//= with: -Werror
+void f(cairn::heap<>& h) { cairn::registry::entry{"x", h}; }
+
+//= mistake: sort_by with a member as the argument
+//= says: sort_by<&row::member>(), or sort(less)
+bool f(cairn::table<spark>& t) { return t.sort_by(&spark::x); }
+
+//= mistake: a column with a member as the argument
+//= says: column<&row::member>()
+auto f(cairn::table<spark>& t) { return t.column(&spark::x); }
+
+//= mistake: a row of a table by its iterator
+//= says: by number: erase(i)
+void f(cairn::table<spark>& t) { t.erase(t.begin()); }
+
+//= mistake: a resource that is released
+//= says: inner().reset()
+//= lines: 30
+#include <cairn/std/pmr_resource.hpp>
+void f(cairn::pmr_resource<cairn::growing_arena>& r) { r.release(); }
+
+//= mistake: a std_allocator of a reference
+//= says: a std_allocator refers to its allocator always
+#include <cairn/std/std_allocator.hpp>
+cairn::std_allocator<int, cairn::arena&> a;
+
+//= mistake: how many messages wait
+//= says: approximate_count()
+auto f(cairn::message_queue<int>& q) { return q.size(); }
 
 //= mistake: push to a queue
 //= says: try_push(message)
@@ -233,4 +312,7 @@ void f(map& m, cairn::stable_slot_map<enemy>& s, cairn::polymorphic_store<enemy>
     (void)name;
     cairn::collected_heap quests;
     quests.step();
+    cairn::growing_arena frame{64, {.on_reset = cairn::reset_policy::keep_all()}};
+    const bool is_name = cairn::string_pool{}.contains(std::string_view{"x"});
+    (void)is_name;
 }

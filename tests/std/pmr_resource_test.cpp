@@ -1,6 +1,7 @@
 // Behaviours of cairn/std/pmr_resource.hpp: std::pmr on cairn memory, cairn on std::pmr memory.
 #include <cairn/core/poison.hpp>
 #include <cairn/os/page_allocator.hpp>
+#include <cairn/os/system_allocator.hpp>
 #include <cairn/std/pmr_resource.hpp>
 #include <gtest/gtest.h>
 
@@ -98,6 +99,20 @@ TEST(from_pmr, keeps_the_shared_contract_and_never_throws) {
     from_pmr none{std::pmr::null_memory_resource()};
     EXPECT_EQ(none.allocate(1), nullptr);
     EXPECT_EQ(none.resource(), std::pmr::null_memory_resource());
+}
+
+TEST(pmr_resource, of_an_allocator_ref_keeps_a_copy_of_it) {
+    test_upstream memory;
+    const auto made_here = [&memory] {
+        allocator_ref local = memory;
+        pmr_resource resource{local};  // the local variable ends before the resource
+        static_assert(std::is_same_v<decltype(resource), pmr_resource<allocator_ref>>);
+        return allocator_ref{resource.inner()};
+    };
+    EXPECT_EQ(made_here(), allocator_ref{memory});
+    pmr_resource resource{system_memory()};
+    std::pmr::vector<int> numbers(100, &resource);
+    EXPECT_EQ(numbers.size(), 100u);
 }
 
 TEST(from_pmr, asks_for_at_least_one_byte) {

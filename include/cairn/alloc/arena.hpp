@@ -25,6 +25,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include <cairn/alloc/inside/arena_checks.hpp>
 #include <cairn/alloc/inside/bump_region.hpp>
@@ -68,6 +69,10 @@ public:
     /// Over one block of `size` bytes from `upstream`. When upstream refuses, capacity() is 0.
     explicit arena(std::size_t size, allocator_ref upstream = system_memory(),
                    options how = {}) noexcept;
+    arena(std::size_t size, options how) noexcept : arena{size, system_memory(), how} {}
+    template <class Size>
+        requires std::is_integral_v<Size>
+    arena(void*, Size) = delete;  // memory by pointer and size: arena{byte_slice{p, size}}
 
     ~arena() { release(); }
 

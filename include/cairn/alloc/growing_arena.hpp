@@ -112,6 +112,8 @@ public:
                            allocator_ref upstream = system_memory()) noexcept
         : growing_arena{first_block_size, upstream, options{}} {}
     growing_arena(std::size_t first_block_size, allocator_ref upstream, options how) noexcept;
+    growing_arena(std::size_t first_block_size, options how) noexcept
+        : growing_arena{first_block_size, system_memory(), how} {}
     explicit growing_arena(options how) noexcept : growing_arena{64_KiB, system_memory(), how} {}
     /// Blocks of 64 KiB at first, from `upstream`.
     explicit growing_arena(allocator_ref upstream) noexcept : growing_arena{64_KiB, upstream} {}

@@ -219,6 +219,9 @@ public:
 
     void free(...) const = delete;        // deallocate(p, size), or deallocate(p)
     void reallocate(...) const = delete;  // try_resize(p, old, new), or a new block
+    void realloc(...) const = delete;     // try_resize(p, old, new), or a new block
+    void live_size(...) const = delete;   // budget<heap<>>, tracked<heap<>> count it; stats()
+    void used_size(...) const = delete;   // budget<heap<>>, tracked<heap<>> count it; stats()
     template <class T>
     void make(...) const = delete;  // cairn::make<T>(heap, args...)
 

@@ -57,15 +57,22 @@ template <class T>
     }
 }
 
+/// An arena, a scope, or a wrapper that shows one of these inside. Not an allocator_ref, a pointer,
+/// a size or a container: their own address is never that of an arena.
+template <class T>
+inline constexpr bool shows_its_arena =
+    !std::is_same_v<T, allocator_ref> &&
+    (byte_allocator<T> || requires(const T& avoided) { wrapped_in::of(avoided); });
+
 }  // namespace detail
 
 /// A scope on a thread-local arena that is none of `avoid` (arenas, scopes, or wrappers of them;
-/// whatever is not one of the thread's two arenas never conflicts). An allocator_ref is refused at
-/// compile time: it does not say which arena is behind it.
+/// another allocator never conflicts). An allocator_ref is refused at compile time, because it does
+/// not say which arena is behind it; so are pointers, sizes and containers.
 /// Requires: `avoid` does not name both of the thread's scratch arenas.
 /// Returns: the scope; its end frees its memory and runs destructors of its objects.
 template <class... Avoid>
-    requires(!std::is_same_v<Avoid, allocator_ref> && ...)
+    requires(detail::shows_its_arena<Avoid> && ...)
 [[nodiscard]] arena_scope<growing_arena> scratch(const Avoid&... avoid) noexcept {
     detail::scratch_pair& mine = detail::this_threads_scratch();
     const bool first_is_taken = ((detail::address_of_arena(avoid) == &mine.first) || ...);
@@ -75,6 +82,9 @@ template <class... Avoid>
                  "one of the two scratch arenas is left for the caller");
     return arena_scope<growing_arena>{first_is_taken ? mine.second : mine.first};
 }
+
+template <class... Avoid>
+void scratch(const Avoid&...) = delete;  // of arenas: no pointer, size, container, allocator_ref
 
 /// Gives this thread's scratch memory back. Requires: no scratch scope is open on this thread.
 CAIRN_DETAIL_MODULE_LOCAL void release_scratch() noexcept;

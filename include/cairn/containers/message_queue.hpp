@@ -101,6 +101,8 @@ public:
     void push(...) const = delete;  // try_push(message): false when full
     void pop(...) const = delete;   // try_pop(message): false when empty
     void try_pop() const = delete;  // T m; if (q.try_pop(m)) ...
+    void size() const = delete;     // approximate_count()
+    void empty() const = delete;    // try_pop(m): false when empty
 
     /// Messages that fit; a power of two, or 0 when the upstream refused.
     [[nodiscard]] std::size_t capacity() const noexcept { return capacity_; }

@@ -32,6 +32,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
+#include <type_traits>
 
 #include <cairn/alloc/growing_arena.hpp>
 #include <cairn/core/allocator_ref.hpp>
@@ -68,6 +69,10 @@ public:
     [[nodiscard]] bool contains(std::string_view text) const noexcept {
         return text.data() != nullptr && find(text).data() == text.data();
     }
+    // Equal text that lies elsewhere is no string of the pool; a literal never is.
+    template <class Text>
+        requires(!std::is_same_v<Text, std::string_view>)
+    bool contains(const Text&) const = delete;  // find(text).data() != nullptr
 
     /// Room in the table for `count` strings in all: interning up to there never grows it.
     /// Returns: false when exhausted; nothing has changed then.

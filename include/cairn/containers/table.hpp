@@ -259,6 +259,9 @@ public:
         m_.forget_rows_from(layout::desc, size() - 1);
     }
 
+    void erase(const_iterator) = delete;      // by number: erase(i), swap_erase(i); erase_if(f)
+    void remove_if(auto predicate) = delete;  // erase_if(predicate)
+
     /// Removes row i by moving the last row into its place. O(1).
     /// Invalidates: the last row is row i afterwards.
     void swap_erase(std::size_t i) noexcept {
@@ -375,6 +378,8 @@ public:
     [[nodiscard]] auto column() const noexcept {
         return view().template column_of<detail::own_field<Row, Member>()>();
     }
+    template <class M>
+    void column(M) const = delete;  // column<&row::member>()
     template <auto... Members>
     [[nodiscard]] auto row(std::size_t i) noexcept {
         expect_no_gap();
@@ -433,6 +438,9 @@ public:
         constexpr std::size_t f = detail::own_field<Row, Member>();
         return sorted(detail::key_order{std::as_const(*this).view().template column_of<f>()});
     }
+
+    template <class M>
+    void sort_by(M) const = delete;  // sort_by<&row::member>(), or sort(less)
 
     /// Sorts the rows with less(row, row), a stable merge sort of indices.
     template <class Less>

@@ -176,6 +176,7 @@ public:
     /// asked by publish() of this thread; `any_thread`: by each.
     /// Cost: a block from system_memory(). A refusal lists nothing: is_listed().
     template <class A>
+    [[nodiscard("the memory is listed while its entry exists")]]
     entry(const char* name, A& memory CAIRN_LIFETIMEBOUND, threads which = threads::one) noexcept
         : entry{name, compiler::address_of(memory), detail::source_of(memory),
                 [](void* a) noexcept { return detail::facts_of(*static_cast<A*>(a)); }, which} {}

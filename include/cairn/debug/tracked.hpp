@@ -288,6 +288,9 @@ public:
     }
 
     [[nodiscard]] const stats_type& stats() const noexcept { return tracker_.stats(); }
+    /// As those of budget, so that one may stand for the other.
+    [[nodiscard]] std::size_t live_size() const noexcept { return stats().live_size; }
+    [[nodiscard]] std::size_t peak_size() const noexcept { return stats().peak_size; }
 
     /// Reports live blocks to the sink; with the list by caller, largest first. Silent when
     /// there are none.

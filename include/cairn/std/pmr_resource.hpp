@@ -48,6 +48,9 @@ public:
     /// The allocator behind it: to mark, rewind or reset.
     [[nodiscard]] std::remove_reference_t<A>& inner() noexcept { return inner_; }
 
+    void reset(...) const = delete;    // inner().reset()
+    void release(...) const = delete;  // inner().reset()
+
 private:
     void* do_allocate(std::size_t size, std::size_t align) override {
         if (void* const p = inner_.allocate(size, alignment{align})) [[likely]] { return p; }
@@ -67,6 +70,8 @@ private:
 
 template <class A>
 pmr_resource(A&) -> pmr_resource<A&>;
+/// An allocator_ref is copied: what it refers to must outlive the resource, and not the ref.
+pmr_resource(allocator_ref) -> pmr_resource<allocator_ref>;
 
 /// A byte_allocator over a std::pmr::memory_resource, which must outlive it. It catches whatever
 /// the resource throws and says nullptr; catching costs microseconds, but only when memory is out.

@@ -63,7 +63,7 @@ public:
     friend constexpr bool operator==(held_allocator, held_allocator) noexcept = default;
 
 private:
-    A* pointer_ = nullptr;
+    std::remove_reference_t<A>* pointer_ = nullptr;
 };
 
 template <>
@@ -95,6 +95,9 @@ struct allocation_result {
 /// An Allocator, as [allocator.requirements] says, over any byte_allocator.
 template <class T, byte_allocator A = allocator_ref>
 class std_allocator {
+    static_assert(!std::is_reference_v<A>,
+                  "a std_allocator refers to its allocator always: std_allocator<T, arena>");
+
 public:
     using value_type = T;
     using propagate_on_container_move_assignment = std::true_type;

@@ -10,6 +10,15 @@
 
 using namespace cairn;
 
+TEST(growing_arena, options_may_follow_the_size_of_the_first_block) {
+    growing_arena a{4_KiB, {.block_size_max = 4_KiB, .name = "frames"}};
+    EXPECT_NE(a.allocate(4_KiB / 2), nullptr);
+    EXPECT_NE(a.allocate(4_KiB / 2), nullptr);
+    EXPECT_NE(a.allocate(4_KiB / 2), nullptr);
+    EXPECT_LT(a.capacity(), 13_KiB) << "blocks do not double";
+    EXPECT_GE(a.block_count(), 2u);
+}
+
 TEST(growing_arena, after_warm_up_a_frame_calls_no_upstream) {
     for (const reset_policy policy :
          {reset_policy::keep_all(), reset_policy::coalesce(), reset_policy::keep(1_MiB)}) {

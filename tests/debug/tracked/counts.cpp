@@ -42,6 +42,8 @@ TEST(tracked, counts_what_is_live_the_most_there_was_and_what_was_refused) {
     EXPECT_EQ(s.allocated_size, 170u);
     EXPECT_EQ(s.refused_count, 1u);
     EXPECT_EQ(s.refused_size, SIZE_MAX);
+    EXPECT_EQ(memory.live_size(), 70u) << "the words of budget";
+    EXPECT_EQ(memory.peak_size(), 150u);
     memory.deallocate(b, 50);
     memory.deallocate(c, 20);
 }

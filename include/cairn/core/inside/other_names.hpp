@@ -39,16 +39,29 @@ struct other_names_of_pools {
     void make_unique(...) const = delete;  // make_unique_in<T>(pool, args...)
     void acquire(...) const = delete;      // make(args...) of pool_of<T>
     void free(...) const = delete;         // destroy(p) of pool_of<T>, or deallocate(p)
+    void release(...) const = delete;      // destroy(p) of pool_of<T>, or deallocate(p)
+    void clear(...) const = delete;        // destroy_all() of pool_of<T>, or reset()
     void size(...) const = delete;         // stats().live_count
+    void live_count(...) const = delete;   // stats().live_count
+    void capacity(...) const = delete;     // stats().slot_count
+    void begin(...) const = delete;        // for_each(f), or a slot_map where a loop is frequent
+    void end(...) const = delete;          // for_each(f), or a slot_map where a loop is frequent
 };
 
 template <class Class>
 struct other_names_of_arenas {
     void alloc(...) const = delete;  // allocate(size)
+    void free(...) const = delete;   // deallocate(p, size), or reset() for all
     void clear(...) const = delete;  // reset()
     void used(...) const = delete;   // used_size()
     void size(...) const = delete;   // used_size(), or capacity()
     void scope(...) const = delete;  // cairn::arena_scope temporary{arena}
+    template <class T>
+    void create(...) const = delete;  // make<T>(args...)
+    template <class T>
+    void emplace(...) const = delete;  // make<T>(args...)
+    template <class T>
+    void allocate_array(...) const = delete;  // make_array<T>(count)
 };
 
 }}}  // namespace cairn::CAIRN_FLAVOUR::detail
