@@ -157,7 +157,8 @@ if(way STREQUAL single_header)
     must(${python} ${source}/tools/amalgamate -o ${work}/single)
     execute_process(COMMAND ${python} ${source}/tools/amalgamate -o ${work}/again arena all
                     WORKING_DIRECTORY / RESULT_VARIABLE result)
-    foreach(name arena all)
+    must(${python} ${source}/tools/amalgamate -o ${work}/again/cairn_debug.hpp debug)
+    foreach(name arena all debug)
         must(${CMAKE_COMMAND} -E compare_files ${work}/single/cairn_${name}.hpp ${work}/again/cairn_${name}.hpp)
     endforeach()
     must(${CMAKE_COMMAND} -G Ninja -S ${here}/single_header -B ${work}/build -DCMAKE_CXX_COMPILER=${compiler}
