@@ -78,7 +78,8 @@ public:
     /// Returns: false when exhausted; nothing has changed then.
     [[nodiscard]] bool reserve(std::size_t count) noexcept;
 
-    /// Forgets all strings; their memory is kept for the next ones.
+    /// Forgets all strings; their memory is kept for the next ones. To give it back, assign a new
+    /// pool: names = string_pool{names_upstream};
     void clear() noexcept;
 
     [[nodiscard]] std::size_t size() const noexcept { return count_; }  // strings
