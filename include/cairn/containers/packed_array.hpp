@@ -555,15 +555,17 @@ private:
     /// The rows move into the block, where there is one and `made` objects stand behind them, and
     /// all the memory that is there counts.
     [[CAIRN_NOINLINE]] void adopt(detail::growable_memory::room room, std::size_t made) noexcept {
+        detail::growable_memory::left_block old;
         if (room.block != nullptr) {
             if constexpr (std::is_trivially_copyable_v<T>) {
-                memory_.finish_copy(room.block, room.size, size_ * sizeof(T), made * sizeof(T));
+                memory_.finish_copy(room.block, room.size, size_ * sizeof(T), made * sizeof(T),
+                                    &old);
             } else {
                 [[maybe_unused]] const auto move = mark_.begin_object();
                 mark_.set_holes(true);
                 detail::construct_range(reinterpret_cast<T*>(room.block), rows_, size_);
                 for (std::size_t i = size_; i != 0; --i) { rows_[i - 1].~T(); }
-                memory_.finish_move(room.block, room.size);
+                memory_.finish_move(room.block, room.size, &old);
             }
         }
         rows_ = reinterpret_cast<T*>(memory_.data());

@@ -422,8 +422,9 @@ public:
     [[nodiscard]] bool shrink_to_fit() {
         [[maybe_unused]] const auto change = mark_.begin(this, Parts::name);
         const bool rows_fit = rows_.shrink_to_fit();
+        detail::growable_memory::left_block old;
         const bool handles_fit =
-            use_handle_memory(handle_memory_.shrink(size() * sizeof(handle_type)));
+            use_handle_memory(handle_memory_.shrink(size() * sizeof(handle_type), &old));
         const bool slots_fit = slots_.shrink_to_fit();
         const bool waiting_fit = limbo_.shrink_to_fit();
         set_row_max();
@@ -898,13 +899,15 @@ private:
     /// Room for the handle of one row more.
     [[nodiscard]] bool make_room() noexcept {
         const std::size_t count = slots_.live_count();
-        return count < handle_capacity_ ||
-               use_handle_memory(handle_memory_.grow_for_more(count, sizeof(handle_type)));
+        if (count < handle_capacity_) { return true; }
+        growable_memory::left_block old;
+        return use_handle_memory(handle_memory_.grow_for_more(count, sizeof(handle_type), &old));
     }
     [[nodiscard]] bool reserve_handles(std::size_t count) noexcept {
         constexpr std::size_t each = sizeof(handle_type);
-        return count <= handle_capacity_ ||
-               use_handle_memory(handle_memory_.grow(count * each, size() * each));
+        if (count <= handle_capacity_) { return true; }
+        growable_memory::left_block old;
+        return use_handle_memory(handle_memory_.grow(count * each, size() * each, &old));
     }
     /// The handles stand where their memory is now. Returns: `fits`, for the caller.
     bool use_handle_memory(bool fits) noexcept {

@@ -296,7 +296,7 @@ public:
     /// Returns: false when the upstream has no smaller block for the table of chunks.
     /// Requires: no for_each runs.
     [[nodiscard]] bool shrink_to_fit() noexcept {
-        mark_.expect_free(this, type_name);
+        [[maybe_unused]] const auto change = mark_.begin(this, type_name);
         return slots_.shrink_to_fit();
     }
 

@@ -155,11 +155,12 @@ void table_memory::move_into(const layout_desc& desc, block fresh) noexcept {
         });
     }
     mark.set_holes(false);
-    free_block(desc, {base, capacity});
+    const block old{base, capacity};
     base = fresh.base;
     capacity = pitch = fresh.capacity;
     // The tail of each column behind the readable rows is poisoned, as it was in the old block.
     if (detail::poison_is_seen()) { repoison(desc, capacity, size); }
+    free_block(desc, old);  // last: a deallocate() of the user may look at the rows
 }
 
 table_memory::block table_memory::allocate_larger_block(const layout_desc& desc) noexcept {
@@ -205,9 +206,8 @@ bool table_memory::shrink_to_fit(const layout_desc& desc) noexcept {
     // No smaller block would hold the rows: there is nothing to do.
     if (is_reserved || rounded_capacity(desc, size) == capacity) { return true; }
     if (size != 0) { return move_to_new_block(*this, desc, size); }
-    free_block(desc, {base, capacity});
-    base = nullptr;
-    capacity = pitch = 0;
+    free_block(desc, {std::exchange(base, nullptr), std::exchange(capacity, 0)});
+    pitch = 0;
     return true;
 }
 
@@ -951,6 +951,8 @@ bool table_memory::permute(const layout_desc& desc, std::uint32_t* order) noexce
     auto* const scratch =
         static_cast<std::byte*>(upstream.allocate(scratch_bytes, default_alignment));
     if (scratch == nullptr) { return false; }
+    mark.set_holes(
+        true);  // until the scratch is back: the slots of a map name other rows until then
     for (std::size_t c = 0; c < desc.column_count; ++c) {
         const column_desc& column = desc.columns[c];
         if (column.permute == nullptr) {
@@ -981,16 +983,15 @@ bool table_memory::permute(const layout_desc& desc, std::uint32_t* order) noexce
             const column_desc& column = desc.columns[c];
             if (column.permute != nullptr) {
                 std::memcpy(copy, order, order_bytes);
-                mark.set_holes(true);
                 column.permute(element_of(desc, base, pitch, c, 0), desc.lanes, desc.block_size,
                                copy, size);
-                mark.set_holes(false);
             }
         }
     }
     // `order` itself is whole to the end: cycles are followed in the copy.
     for (table_follower* f = followers; f != nullptr; f = f->next) { f->permuted(*f, order, size); }
     upstream.deallocate(scratch, scratch_bytes, default_alignment);
+    mark.set_holes(false);
     return true;
 }
 

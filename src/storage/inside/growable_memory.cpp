@@ -120,40 +120,46 @@ std::byte* growable_memory::begin_move(std::size_t size) noexcept {
     return static_cast<std::byte*>(upstream_.allocate(size, align_));
 }
 
-void growable_memory::finish_move(std::byte* block, std::size_t size) noexcept {
-    // Containers poison the room behind their last element; upstream gets all bytes accessible.
-    if (data_ != nullptr) {
-        unpoison(data_, size_);
-        upstream_.deallocate(data_, size_, align_);
+void growable_memory::finish_move(std::byte* block, std::size_t size, left_block* old) noexcept {
+    std::byte* const left = std::exchange(data_, block);
+    const std::size_t left_size = std::exchange(size_, size);
+    if (old != nullptr) {
+        old->from_ = this;
+        old->block_ = left;
+        old->size_ = left_size;
+    } else if (left != nullptr) {
+        cancel_move(left, left_size);
     }
-    data_ = block;
-    size_ = size;
 }
 
 void growable_memory::cancel_move(std::byte* block, std::size_t size) noexcept {
+    // Containers poison the room behind their last element; upstream gets all bytes accessible.
     unpoison(block, size);
     upstream_.deallocate(block, size, align_);
 }
 
-bool growable_memory::grow(std::size_t size, std::size_t used) noexcept {
+bool growable_memory::grow(std::size_t size, std::size_t used, left_block* old) noexcept {
     CAIRN_ASSERT(used <= size_, "the used bytes lie inside");
     if (try_grow_in_place(size)) { return true; }
     // Only the `used` bytes hold anything: the room behind them is not read. The old block goes
     // last, so a refusal above has changed nothing.
     std::byte* const block = begin_move(size);
     if (block == nullptr) { return false; }
-    finish_copy(block, size, used);
+    finish_copy(block, size, used, 0, old);
     return true;
 }
 
-bool growable_memory::grow_for_more(std::size_t count, std::size_t element_size) noexcept {
+bool growable_memory::grow_for_more(std::size_t count, std::size_t element_size,
+                                    left_block* old) noexcept {
     const room found = find_room_for_more(count, element_size);
-    if (found.block != nullptr) { finish_copy(found.block, found.size, count * element_size); }
+    if (found.block != nullptr) {
+        finish_copy(found.block, found.size, count * element_size, 0, old);
+    }
     return found.size != 0;
 }
 
 void growable_memory::finish_copy(std::byte* block, std::size_t size, std::size_t used,
-                                  std::size_t made) noexcept {
+                                  std::size_t made, left_block* old) noexcept {
     if (used >= moved_min && made <= made_max && size >= size_ && upstream_ == system_pages()) {
         std::byte kept[made_max];  // moving takes away what `block` holds
         if (made != 0) { std::memcpy(kept, block + used, made); }
@@ -167,7 +173,7 @@ void growable_memory::finish_copy(std::byte* block, std::size_t size, std::size_
         }
     }
     if (used != 0) { std::memcpy(block, data_, used); }
-    finish_move(block, size);
+    finish_move(block, size, old);
 }
 
 bool growable_memory::try_shrink_in_place(std::size_t size) noexcept {
@@ -190,24 +196,24 @@ bool growable_memory::try_shrink_in_place(std::size_t size) noexcept {
     return size_ == size;
 }
 
-bool growable_memory::shrink(std::size_t size) noexcept {
+bool growable_memory::shrink(std::size_t size, left_block* old) noexcept {
     if (try_shrink_in_place(size)) { return true; }
     std::byte* const block = begin_move(size);
     if (block == nullptr) { return false; }
-    finish_copy(block, size, size);
+    finish_copy(block, size, size, 0, old);
     return true;
 }
 
 void growable_memory::release() noexcept {
-    if (reserved_ != 0) {
-        unpoison(data_, size_);  // the addresses may be mapped for other code next
-        page_memory::release(data_, reserved_);
-    } else if (data_ != nullptr) {
-        unpoison(data_, size_);
-        upstream_.deallocate(data_, size_, align_);
+    std::byte* const left = std::exchange(data_, nullptr);
+    const std::size_t left_size = std::exchange(size_, 0);
+    const std::size_t left_reserved = std::exchange(reserved_, 0);
+    if (left_reserved != 0) {
+        unpoison(left, left_size);  // the addresses may be mapped for other code next
+        page_memory::release(left, left_reserved);
+    } else if (left != nullptr) {
+        cancel_move(left, left_size);
     }
-    data_ = nullptr;
-    size_ = reserved_ = 0;
 }
 
 }}}  // namespace cairn::CAIRN_FLAVOUR::detail

@@ -117,11 +117,16 @@ template <reuse Order>
 bool slot_directory<Order>::grow_exactly(std::uint32_t count) noexcept {
     // The line of the free slots first, the slots behind it. A refusal of the second leaves a line
     // that is longer than it need be: both are as long as capacity_ says, which has not changed.
-    if (!line_memory_.grow(count * sizeof(std::uint32_t), capacity_ * sizeof(std::uint32_t))) {
+    growable_memory::left_block old_line;
+    growable_memory::left_block old_slots;
+    if (!line_memory_.grow(count * sizeof(std::uint32_t), capacity_ * sizeof(std::uint32_t),
+                           &old_line)) {
         return false;
     }
     line_ = reinterpret_cast<std::uint32_t*>(line_memory_.data());
-    if (!slot_memory_.grow(count * sizeof(slot), capacity_ * sizeof(slot))) { return false; }
+    if (!slot_memory_.grow(count * sizeof(slot), capacity_ * sizeof(slot), &old_slots)) {
+        return false;
+    }
     slots_ = reinterpret_cast<slot*>(slot_memory_.data());
     // Draws at the first growth only. lives_before() counts the lives that a slot has had.
     lives_.begin();
@@ -175,8 +180,10 @@ bool slot_directory<Order>::shrink_to_fit() noexcept {
     narrow_line(count);
     capacity_ = count;
     set_limit();
-    const bool slots_fit = slot_memory_.shrink(count * sizeof(slot));
-    const bool line_fits = line_memory_.shrink(count * sizeof(std::uint32_t));
+    growable_memory::left_block old_line;
+    growable_memory::left_block old_slots;
+    const bool slots_fit = slot_memory_.shrink(count * sizeof(slot), &old_slots);
+    const bool line_fits = line_memory_.shrink(count * sizeof(std::uint32_t), &old_line);
     slots_ = reinterpret_cast<slot*>(slot_memory_.data());
     line_ = reinterpret_cast<std::uint32_t*>(line_memory_.data());
     return slots_fit && line_fits;

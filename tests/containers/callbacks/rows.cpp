@@ -24,6 +24,7 @@ template <class T>
 struct row_of {
     T object;
     int number;
+    static constexpr bool has_plain_rows = std::is_trivially_copyable_v<T>;
     friend bool operator==(const row_of& a, const row_of& b) { return a.object == b.object; }
 };
 using row = row_of<probe>;
@@ -363,7 +364,8 @@ public:
         c->for_each([](auto&& r) { check(object_in(r).is_whole(), "a row is whole"); });
     }
 
-    std::optional<C> c{std::in_place};
+    told_memory upstream;
+    std::optional<C> c{std::in_place, allocator_ref{upstream}};
 
 private:
     template <class H>
@@ -501,6 +503,45 @@ void expect_all_cells(const char* name) {
     }
 }
 
+/// An upstream that comes back: what was written where the memory changes is whole by then.
+template <class C>
+void expect_memory_cells(const char* name) {
+    constexpr cell memory_cells[] = {{cause::grow, call::allocate},
+                                     {cause::grow, call::deallocate},
+                                     {cause::reserve, call::deallocate},
+                                     {cause::shrink, call::deallocate},
+                                     {cause::sort, call::deallocate}};
+    constexpr act acts[] = {act::find, act::insert, act::shrink, act::move, act::assign};
+    constexpr bool has_plain_rows = requires { requires C::value_type::has_plain_rows; };
+    for (const cell at : memory_cells) {
+        bool is_called = false;
+        {
+            subject<C> s;
+            const auto nothing = [] {};
+            const script told{at.function, nothing};
+            s.run(at.why);
+            is_called = told.has_run();
+        }
+        if (!is_called) { continue; }
+        for (const act what : acts) {
+            if (what == act::shrink && !requires(C& c) { c.shrink_to_fit(); }) { continue; }
+            // Columns are sorted before the slots of their map, or the caller, know of it.
+            const bool are_sorted = at.why == cause::sort && is_table_like<C> && !has_plain_rows;
+            const bool works =
+                what == act::find ? !are_sorted : is_stable<C> && what == act::insert;
+            expect(name, names_of_causes[static_cast<int>(at.why)],
+                   names_of_acts[static_cast<int>(what)], works, [&] {
+                       subject<C> s;
+                       const auto once = [&] { s.do_it(what); };
+                       const script told{at.function, once};
+                       s.run(at.why);
+                       check(told.has_run(), "the function was called");
+                       s.expect_whole();
+                   });
+        }
+    }
+}
+
 /// What leaves a constructor, a predicate, an order, a comparison or a visitor leaves the container
 /// whole, and open to changes.
 template <class C>
@@ -531,6 +572,7 @@ void expect_throwing_cells([[maybe_unused]] const char* name) {
 template <class C>
 void expect_table_of(const char* name) {
     expect_all_cells<C>(name);
+    expect_memory_cells<C>(name);
     expect_throwing_cells<C>(name);
 }
 

@@ -9,6 +9,7 @@
 
 #include <cairn/core/assert.hpp>
 #include <cairn/core/poison.hpp>
+#include <cairn/os/system_allocator.hpp>
 #include <cairn/testing/expect_broken_promise.hpp>
 #include <gtest/gtest.h>
 
@@ -29,7 +30,9 @@ enum class call {
     predicate,
     visitor,
     acquired,
-    released
+    released,
+    allocate,  // of the upstream
+    deallocate
 };
 
 /// Ends the cell: something is not as it should be.
@@ -70,6 +73,18 @@ private:
     bool has_run_ = false;
     const void* act_;
     void (*run_)(const void*);
+};
+
+/// An upstream that tells of its calls.
+struct told_memory {
+    static void* allocate(std::size_t size, cairn::alignment align) noexcept {
+        script::called(call::allocate);
+        return cairn::system_memory().allocate(size, align);
+    }
+    static void deallocate(void* p, std::size_t size, cairn::alignment align) noexcept {
+        script::called(call::deallocate);
+        cairn::system_memory().deallocate(p, size, align);
+    }
 };
 
 /// An object that tells of its calls and is known to be whole.

@@ -58,6 +58,23 @@ public:
     /// Returns: false when it is not; nothing has changed then.
     [[nodiscard]] bool try_grow_in_place(std::size_t size) noexcept;
 
+    /// A block that the bytes have left. It goes back to the upstream when this ends: after the
+    /// owner points at the new block, because a deallocate() of the user may look at the owner.
+    class left_block {
+    public:
+        left_block() noexcept = default;
+        left_block(const left_block&) = delete;
+        ~left_block() {
+            if (block_ != nullptr) { from_->cancel_move(block_, size_); }
+        }
+
+    private:
+        friend growable_memory;
+        growable_memory* from_ = nullptr;
+        std::byte* block_ = nullptr;
+        std::size_t size_ = 0;
+    };
+
     /// What growth found: memory where the bytes stand, or a block to which they are to move.
     struct room {
         std::byte* block = nullptr;  // nullptr: the bytes stay where they are
@@ -74,22 +91,24 @@ public:
     /// A fresh block of `size` bytes from the upstream, to grow or to shrink.
     /// Returns: nullptr when exhausted, and inside reserved addresses.
     [[nodiscard]] std::byte* begin_move(std::size_t size) noexcept;
-    void finish_move(std::byte* block, std::size_t size) noexcept;  // frees the old block
+    /// The old block goes into `old`, or back at once.
+    void finish_move(std::byte* block, std::size_t size, left_block* old = nullptr) noexcept;
     void cancel_move(std::byte* block, std::size_t size) noexcept;  // frees the new one
 
     /// finish_move() for bytes that may be copied: the first `used` bytes of the old block become
     /// those of `block`, where the caller has already written the `made` bytes behind them.
     /// Cost: a copy; from 128 KiB on, where the upstream is system_pages(), a system call instead:
     ///       pages move.
-    void finish_copy(std::byte* block, std::size_t size, std::size_t used,
-                     std::size_t made = 0) noexcept;
+    void finish_copy(std::byte* block, std::size_t size, std::size_t used, std::size_t made = 0,
+                     left_block* old = nullptr) noexcept;
 
     /// For bytes that may be copied: in place where possible, else to a new block with the first
     /// `used` bytes.
     /// Returns: false when exhausted; nothing has changed then.
-    [[nodiscard]] bool grow(std::size_t size, std::size_t used) noexcept;
+    [[nodiscard]] bool grow(std::size_t size, std::size_t used, left_block* old = nullptr) noexcept;
     /// The same for one element more than the `count` that have room: find_room_for_more().
-    [[nodiscard]] bool grow_for_more(std::size_t count, std::size_t element_size) noexcept;
+    [[nodiscard]] bool grow_for_more(std::size_t count, std::size_t element_size,
+                                     left_block* old = nullptr) noexcept;
 
     /// Gives back what lies behind the first `size` bytes, which do not move: inside reserved
     /// addresses whole steps of pages (the addresses stay reserved), else what the upstream takes
@@ -98,7 +117,7 @@ public:
     [[nodiscard]] bool try_shrink_in_place(std::size_t size) noexcept;
     /// The same for bytes that may be copied: in place, else to a smaller block.
     /// Returns: false when exhausted; the bytes have the memory that they had then.
-    [[nodiscard]] bool shrink(std::size_t size) noexcept;
+    [[nodiscard]] bool shrink(std::size_t size, left_block* old = nullptr) noexcept;
 
     /// Gives everything back, reserved addresses too.
     void release() noexcept;
