@@ -119,7 +119,7 @@ std::string_view string_pool::intern(std::string_view text) noexcept {
     }
     // Up to 7/8 full, and beyond that only where upstream has no larger table.
     // It is new. A refused growth costs speed first: one entry stays free to end every search.
-    if (count_ + 1 > strings_in(room_) && !grow_to(room_ == 0 ? room_min : 2 * room_) &&
+    if (count_ + 1 > strings_in(room_) && !move_to(room_ == 0 ? room_min : 2 * room_) &&
         count_ + 1 >= room_) {
         return {};
     }
@@ -164,28 +164,28 @@ bool string_pool::reserve(std::size_t count) noexcept {
     if (count > strings_in(room_max)) { return false; }
     std::size_t room = room_ == 0 ? room_min : room_;
     while (strings_in(room) < count) { room *= 2; }
-    return room == room_ || grow_to(room);
+    return room == room_ || move_to(room);
 }
 
-bool string_pool::grow_to(std::size_t room) noexcept {
+bool string_pool::move_to(std::size_t room) noexcept {
     if (room > room_max) { return false; }
     mark_.expect_free(this, "string_pool");
     void* const memory = upstream_.allocate(room * sizeof(entry), alignment::of<entry>());
     if (memory == nullptr) { return false; }
-    auto* const larger = static_cast<entry*>(memory);
+    auto* const table = static_cast<entry*>(memory);
     for (std::size_t i = 0; i != room; ++i) {
-        ::new (static_cast<void*>(larger + i)) entry{nullptr, 0, 0};
+        ::new (static_cast<void*>(table + i)) entry{nullptr, 0, 0};
     }
     // All strings differ, so none is compared: each goes to the first free entry from its hash on.
     // The old table goes last; a refusal above has changed nothing.
     for (std::size_t i = 0; i != room_; ++i) {
         if (entries_[i].text == nullptr) { continue; }
         std::size_t to = entries_[i].hash & (room - 1);
-        while (larger[to].text != nullptr) { to = (to + 1) & (room - 1); }
-        larger[to] = entries_[i];
+        while (table[to].text != nullptr) { to = (to + 1) & (room - 1); }
+        table[to] = entries_[i];
     }
     release_table();
-    entries_ = larger;
+    entries_ = table;
     room_ = room;
     return true;
 }
@@ -198,6 +198,20 @@ void string_pool::clear() noexcept {
     free_text_ = nullptr;
     free_text_size_ = 0;
     text_.reset();
+}
+
+bool string_pool::shrink_to_fit() noexcept {
+    mark_.expect_free(this, "string_pool");
+    if (count_ == 0) {
+        clear();
+        text_.reset(reset_policy::release());
+        release_table();
+        return true;
+    }
+    text_.trim();
+    std::size_t room = room_min;
+    while (strings_in(room) < count_) { room *= 2; }
+    return room >= room_ || move_to(room);
 }
 
 void string_pool::validate() const noexcept {

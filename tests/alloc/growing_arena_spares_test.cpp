@@ -23,6 +23,31 @@ TEST(growing_arena_spares, a_large_request_takes_the_smallest_that_holds_it) {
     a.validate();
 }
 
+TEST(growing_arena_spares, trim_gives_them_back_and_keeps_what_is_used) {
+    test_upstream upstream;
+    growing_arena memory{1024, upstream};
+    EXPECT_EQ(memory.trim(), 0u);
+    auto* const first = static_cast<char*>(memory.allocate(100));
+    *first = 'a';
+    const std::size_t used = upstream.live_size();
+    const auto here = memory.mark();
+    for (int i = 0; i < 100; ++i) { ASSERT_NE(memory.allocate(1000), nullptr); }
+    EXPECT_EQ(memory.trim(), 0u) << "all blocks are used";
+    memory.rewind(here);
+    const std::size_t spare = upstream.live_size() - used;
+    EXPECT_GT(spare, 90'000u);
+    EXPECT_EQ(memory.trim(), spare);
+    EXPECT_EQ(upstream.live_size(), used);
+    memory.validate();
+    EXPECT_EQ(*first, 'a');
+    ASSERT_NE(memory.allocate(5000), nullptr);
+    memory.reset();
+    memory.trim();
+    EXPECT_EQ(upstream.live_size(), 0u);
+    memory.validate();
+    EXPECT_NE(memory.allocate(10), nullptr);
+}
+
 TEST(growing_arena_spares, small_requests_take_the_largest_that_was_filled_before) {
     test_upstream upstream;
     growing_arena a{1_KiB, upstream};

@@ -161,6 +161,33 @@ TEST(string_pool, moves_with_its_strings_and_leaves_an_empty_one) {
     EXPECT_NE(to.find("again").data(), nullptr);
 }
 
+TEST(string_pool, shrink_to_fit_gives_back_what_a_peak_took) {
+    test_upstream upstream;
+    string_pool names{upstream};
+    ASSERT_TRUE(names.shrink_to_fit()) << "there is nothing to give back";
+    for (int i = 0; i < 20000; ++i) { ASSERT_TRUE(names.intern(std::to_string(i)).data()); }
+    const std::size_t peak = upstream.live_size();
+    ASSERT_TRUE(names.shrink_to_fit());
+    EXPECT_EQ(upstream.live_size(), peak) << "all of it is in use";
+    names.clear();
+    for (int i = 0; i < 10; ++i) { ASSERT_TRUE(names.intern(std::to_string(i)).data()); }
+    const std::string_view kept = names.find("7");
+    upstream.refuse_from(upstream.request_count());
+    EXPECT_FALSE(names.shrink_to_fit()) << "there is no smaller table";
+    names.validate();
+    upstream.refuse_nothing();
+    ASSERT_TRUE(names.shrink_to_fit());
+    names.validate();
+    EXPECT_LT(upstream.live_size(), peak / 4);
+    EXPECT_EQ(names.size(), 10u);
+    EXPECT_EQ(names.find("7").data(), kept.data());
+    names.clear();
+    ASSERT_TRUE(names.shrink_to_fit());
+    EXPECT_EQ(upstream.live_size(), 0u);
+    EXPECT_EQ(names.find("7").data(), nullptr);
+    EXPECT_EQ(names.intern("7"), "7");
+}
+
 TEST(string_pool, takes_its_memory_from_any_allocator) {
     std::array<std::byte, 16384> buffer;
     arena memory{buffer};

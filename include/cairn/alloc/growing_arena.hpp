@@ -197,6 +197,15 @@ public:
     void reset() noexcept { reset(how_.on_reset); }
     void reset(reset_policy policy) noexcept;
 
+    /// Gives the spare blocks back to upstream, also while others are used. O(spare blocks).
+    /// reset(reset_policy::release()) gives all blocks back.
+    /// Returns: bytes given back.
+    std::size_t trim() noexcept {
+        const std::size_t before = held_size_;
+        trim_spares(0);
+        return before - held_size_;
+    }
+
     /// Makes sure that the next `size` bytes need no call to upstream: a spare block holds them.
     /// Returns: false when upstream refuses.
     [[nodiscard]] bool reserve(std::size_t size) noexcept;

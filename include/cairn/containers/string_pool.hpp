@@ -78,9 +78,13 @@ public:
     /// Returns: false when exhausted; nothing has changed then.
     [[nodiscard]] bool reserve(std::size_t count) noexcept;
 
-    /// Forgets all strings; their memory is kept for the next ones. To give it back, assign a new
-    /// pool: names = string_pool{names_upstream};
+    /// Forgets all strings; their memory is kept for the next ones. O(the table).
     void clear() noexcept;
+
+    /// Gives back what a peak took: spare blocks of text, and the table but for its strings.
+    /// Returns: false when the upstream has no smaller table; the table is as it was then.
+    /// Cost: as a growth of the table.
+    [[nodiscard]] bool shrink_to_fit() noexcept;
 
     [[nodiscard]] std::size_t size() const noexcept { return count_; }  // strings
     [[nodiscard]] bool empty() const noexcept { return count_ == 0; }
@@ -115,7 +119,7 @@ private:
     [[nodiscard]] entry* locate(std::string_view text, std::uint32_t hash) const noexcept;
     /// Bytes for a text, packed without gaps. Returns: nullptr when exhausted.
     [[nodiscard]] char* take_text(std::size_t size) noexcept;
-    [[nodiscard]] bool grow_to(std::size_t room) noexcept;  // entries, a power of two
+    [[nodiscard]] bool move_to(std::size_t room) noexcept;  // entries, a power of two
     void release_table() noexcept;
 
     entry* entries_ = nullptr;
