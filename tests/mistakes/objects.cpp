@@ -83,6 +83,14 @@ void f(cairn::relocatable_heap& h) { (void)h.make<std::mutex>(); }
 //= says: an object that moves has a relocate() or a move constructor
 void f(cairn::concurrent_relocatable_heap& h) { (void)h.make<anchored>(); }
 
+//= mistake: an array of objects whose destructor is private
+//= says: an element has a public destructor
+//= lines: 40
+class ends_itself {
+    ~ends_itself() = default;
+};
+bool wrong(cairn::packed_array<ends_itself>& a) { return a.emplace_back(); }
+
 //= mistake: a slot map of anchored objects
 //= says: rows move when others are erased
 //= lines: 20, clang 26

@@ -408,7 +408,11 @@ public:
 private:
     /// In members: T is complete there.
     static consteval void expect_movable() {
-        constexpr bool can_move = std::is_move_constructible_v<T> ||
+        constexpr bool is_element = std::is_destructible_v<T> && !std::is_array_v<T> &&
+                                    std::is_same_v<T, std::remove_cv_t<T>>;
+        static_assert(is_element,
+                      "an element has a public destructor, and is not const, volatile or an array");
+        constexpr bool can_move = !is_element || std::is_move_constructible_v<T> ||
                                   requires { typename T::other_array_expects_movable; };
         static_assert(can_move,
                       "rows move when others are erased; stable_slot_map keeps objects "
