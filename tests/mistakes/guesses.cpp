@@ -3,6 +3,7 @@
 #include <cairn/cairn.hpp>
 
 #include <string>
+#include <vector>
 
 struct enemy {
     int hp = 0;
@@ -300,6 +301,35 @@ cairn::guarded t{h, "textures"};
 char buffer[1024];
 cairn::arena a{buffer};
 
+//= mistake: a container in the list of memories
+//= says: list its upstream: a budget
+map m;
+cairn::registry::entry e{"enemies", m};
+
+//= mistake: a limit of work without a unit, in braces
+//= says: the limit has a unit: {.microseconds = 50}
+void f(cairn::relocatable_heap& h) { h.compact({50}); }
+
+//= mistake: a number of objects to collect
+//= says: the limit has a unit: {.steps = 64}
+void f(cairn::shared_store<map>& s) { s.collect(64); }
+
+//= mistake: find of a store of owners
+//= says: objects().find(h), or lock(h)
+void f(cairn::shared_store<map>& s, map::handle_type h) { s.find(h); }
+
+//= mistake: emplace of a store of owners
+//= says: make(args...), which returns an owner
+void f(cairn::shared_store<map>& s) { s.emplace(1); }
+
+//= mistake: a string copied into an arena
+//= says: copy(std::string_view{text}): what comes back is a view
+void f(cairn::arena& a, const std::string& name) { (void)a.copy(name); }
+
+//= mistake: a heap over a vector of characters
+//= says: memory for objects is of std::byte: std::vector<std::byte>
+void f(std::vector<char>& file) { cairn::heap<> h{file}; }
+
 //= fine: what people type first, and what it is here
 void f(map& m, cairn::stable_slot_map<enemy>& s, cairn::polymorphic_store<enemy>& p,
        cairn::arena& a) {
@@ -315,4 +345,9 @@ void f(map& m, cairn::stable_slot_map<enemy>& s, cairn::polymorphic_store<enemy>
     cairn::growing_arena frame{64, {.on_reset = cairn::reset_policy::keep_all()}};
     const bool is_name = cairn::string_pool{}.contains(std::string_view{"x"});
     (void)is_name;
+    cairn::shared_store<map> store{cairn::destroys::in_collect};
+    const auto owner = store.make(1);
+    if (enemy* const e = owner.get()) { e->hp = 2; }
+    store.collect({});
+    store.collect({.steps = 64});
 }

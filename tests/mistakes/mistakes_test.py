@@ -41,6 +41,7 @@ gcc_warnings = ["-Wuseless-cast"]
 inside_names = {
     "other_names_of_arenas", "other_names_of_maps", "other_names_of_pools",  # the deleted wrong guesses
     "slot_rows", "slot_map_parts", "slot_table_parts",  # the members that slot_map and slot_table share
+    "makes_objects",  # make(), make_array() and copy() of every arena
     "index_iterator", "row_proxy",  # behind the aliases `iterator` and `reference`
     "any_stream", "handle_word",    # parameters of what is deleted or not defined
 }

@@ -116,8 +116,9 @@ private:
         } else if (what < 84) {
             if (!objects_.empty()) { toggle_pin(objects_[any(objects_.size())]); }
         } else if (what < 97) {
-            const work_limit budget{any(4) == 0 ? SIZE_MAX : any(4000),
-                                    any(8) == 0 ? 20 : work_limit::no_end, any(20)};
+            const work_limit budget{.bytes = any(4) == 0 ? SIZE_MAX : any(4000),
+                                    .microseconds = any(8) == 0 ? 20 : work_limit::no_end,
+                                    .steps = any(20)};
             const std::uint32_t epoch = heap_.epoch();
             const auto report = heap_.compact(budget);
             EXPECT_EQ(heap_.epoch(), epoch + 1);

@@ -144,11 +144,13 @@ public:
     explicit heap(allocator_ref upstream, const options& how = {}) noexcept;
 
     /// The heap whose region these bytes are: mapped shared memory, a saved region read back.
-    /// Its blocks are where they were, counted from the start of the bytes.
+    /// Its blocks are where they were, counted from the start of the bytes: keep the offset of a
+    /// first block beside the bytes, and offsets instead of pointers in blocks.
     ///
     /// Requires: the bytes start at the same address modulo the largest alignment in use, at least
     ///           16, and no other heap object works on them meanwhile.
-    /// Returns:  an empty heap when the bytes are not a region of a heap of this type.
+    /// Returns:  an empty heap, stats().capacity == 0, when the bytes are not a region of a heap of
+    ///           this type.
     ///           The bytes are trusted: they are what a heap left there.
     [[nodiscard]] static heap adopt(byte_slice memory) noexcept;
 

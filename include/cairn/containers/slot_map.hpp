@@ -532,7 +532,8 @@ public:
         return first_row() + static_cast<std::ptrdiff_t>(row);
     }
     /// Erases every row that `predicate` is true for; the others keep their order. Each row is
-    /// asked once, by row. The predicate may look handles up.
+    /// asked once, by row. The predicate may look handles up; those of rows that this call erases
+    /// may still find them, for rows leave in groups. (Children of what goes: a second call.)
     /// Returns: how many were erased.
     /// Throws:  what the predicate throws; some of the rows for which it was true are gone then, no
     ///          other.

@@ -180,6 +180,13 @@ public:
     entry(const char* name, A& memory CAIRN_LIFETIMEBOUND, threads which = threads::one) noexcept
         : entry{name, compiler::address_of(memory), detail::source_of(memory),
                 [](void* a) noexcept { return detail::facts_of(*static_cast<A*>(a)); }, which} {}
+    /// The capacity of a container counts objects.
+    template <class A>
+        requires requires(const A& a) {
+            typename A::value_type;
+            requires !requires { a.stats(); };
+        }
+    entry(const char*, A&, threads = threads::one) = delete;  // list its upstream: a budget
     ~entry();
     entry(const entry&) = delete;
     entry& operator=(const entry&) = delete;

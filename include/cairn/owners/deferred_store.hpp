@@ -34,6 +34,7 @@
 #pragma once
 
 #include <cstddef>
+#include <type_traits>
 #include <utility>
 
 #include <cairn/core/allocator_ref.hpp>
@@ -67,6 +68,8 @@ public:
         : base{upstream, when, how} {}
     deferred_store(allocator_ref upstream, const options& how) noexcept
         : deferred_store{upstream, destroys::at_once, how} {}
+    explicit deferred_store(destroys when, const options& how = {}) noexcept
+        : deferred_store{system_memory(), when, how} {}
     ~deferred_store() {
         is_ending_ = true;  // owners inside the map do nothing from now on
         map_.clear();
@@ -117,6 +120,9 @@ public:
 
     /// Destroys all waiting objects, and objects that they owned.
     destruction_report collect() noexcept { return collect(work_limit{}); }
+    template <class Number>
+        requires std::is_integral_v<Number>
+    void collect(Number) = delete;  // the limit has a unit: {.steps = 64}
 
     /// Objects that handles find.
     [[nodiscard]] std::size_t size() const noexcept { return map_.size() - waiting_count_; }

@@ -75,6 +75,8 @@ public:
         : base{upstream, Count::is_atomic ? destroys::in_collect : when, how} {}
     shared_store(allocator_ref upstream, const options& how) noexcept
         : shared_store{upstream, destroys::at_once, how} {}
+    explicit shared_store(destroys when, const options& how = {}) noexcept
+        : shared_store{system_memory(), when, how} {}
     ~shared_store() {
         collect();
         CAIRN_ASSERT(map_.size() == 0, "every owner ends before its store");
@@ -108,8 +110,17 @@ public:
         return shared_type{*this, weak};
     }
 
+    void emplace(...) const = delete;   // make(args...), which returns an owner
+    void insert(...) const = delete;    // make(args...), which returns an owner
+    void find(...) const = delete;      // objects().find(h), or lock(h)
+    void contains(...) const = delete;  // objects().contains(h)
+    void size(...) const = delete;      // objects().size()
+
     /// Erases the objects without owners, and objects that only they owned. Returns: how many.
     std::size_t collect() noexcept { return collect(work_limit{}).objects; }
+    template <class Number>
+        requires std::is_integral_v<Number>
+    void collect(Number) = delete;  // the limit has a unit: {.steps = 64}
     /// How many owners there are; with atomic_count in any thread, and a moment ago.
     [[nodiscard]] std::uint32_t use_count(handle_type h) const noexcept {
         if constexpr (Count::is_atomic) {
@@ -219,6 +230,11 @@ public:
     [[nodiscard]] handle_type handle() const noexcept { return handle_; }
     [[nodiscard]] std::uint32_t use_count() const noexcept {
         return handle_ ? store_->use_count(handle_) : 0;
+    }
+    /// The object; null where it owns none.
+    [[nodiscard]] auto get() const noexcept {
+        using pointer = decltype(store_->pointer_to(handle_));
+        return handle_ ? store_->pointer_to(handle_) : pointer{};
     }
     /// Requires: it owns an object, which was not erased from the map directly.
     [[nodiscard]] decltype(auto) operator*() const noexcept {

@@ -72,6 +72,11 @@ public:
     }
     /// The weak reference: find() answers null once the object is gone.
     [[nodiscard]] constexpr handle_type handle() const noexcept { return handle_; }
+    /// The object; null where it owns none, or the object is gone.
+    [[nodiscard]] constexpr auto get() const noexcept {
+        using pointer = decltype(store_->find(handle_));
+        return handle_ ? store_->find(handle_) : pointer{};
+    }
     /// Requires: the object lives. In a table: a row.
     [[nodiscard]] constexpr decltype(auto) operator*() const noexcept {
         expect_object();

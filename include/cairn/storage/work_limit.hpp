@@ -19,12 +19,19 @@
 #include <cstddef>
 #include <cstdint>
 
+#include <cairn/core/inside/compiler.hpp>
 #include <cairn/os/inside/clock.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 /// What one call may do. Each limit that is not set is no limit.
 struct work_limit {
+    /// The first member, which {50} would set.
+    struct unit {
+        constexpr unit() noexcept = default;
+        unit(unsigned long long) = delete;  // the limit has a unit: {.microseconds = 50}
+    };
+    [[CAIRN_NO_UNIQUE_ADDRESS]] unit named{};
     std::size_t bytes = SIZE_MAX;         // of work, as the call counts it
     std::uint32_t microseconds = no_end;  // from the call to the return
     std::size_t steps = SIZE_MAX;         // objects or moves, as the call counts them

@@ -28,6 +28,26 @@ struct gate {
 };
 }  // namespace
 
+TYPED_TEST(owners_in, get_is_the_object_or_null) {
+    shared_store<TypeParam> store{destroys::in_collect};
+    shared_handle<shared_store<TypeParam>> shared;
+    EXPECT_FALSE(shared.get());
+    shared = store.make(7);
+    EXPECT_TRUE(shared.get() == store.objects().find(shared.handle()));
+    EXPECT_TRUE(shared.get());
+    shared.reset();
+    EXPECT_EQ(store.objects().size(), 1u);  // it waits for collect()
+    EXPECT_EQ(store.collect(), 1u);
+
+    TypeParam map;
+    unique_handle<TypeParam> unique;
+    EXPECT_FALSE(unique.get());
+    unique = unique_handle<TypeParam>{map, map.emplace(7)};
+    EXPECT_TRUE(unique.get() == map.find(unique.handle()));
+    map.clear();
+    EXPECT_FALSE(unique.get());
+}
+
 TYPED_TEST(owners_in, the_last_shared_handle_erases_and_the_handle_is_the_weak_one) {
     shared_store<TypeParam> store;
     typename TypeParam::handle_type weak;
