@@ -44,6 +44,45 @@ cairn::relocatable_heap h;
 //= says: it needs a capacity: offset_heap{256_MiB}
 cairn::offset_heap h;
 
+//= mistake: an arena of an upstream alone
+//= says: it needs a size: arena{64_KiB, upstream}
+cairn::heap<> h;
+cairn::arena a{h};
+
+//= mistake: an arena with two ends of an upstream alone
+//= says: it needs a size: {1_MiB, upstream}
+cairn::heap<> h;
+cairn::double_ended_arena a{h};
+
+//= mistake: a pool of an upstream alone
+//= says: it needs the size of a slot: pool{64, upstream}
+cairn::heap<> h;
+cairn::pool a{h};
+
+//= mistake: a pool of threads of an upstream alone
+//= says: it needs the size of a slot, before that
+cairn::heap<> h;
+cairn::concurrent_pool a{h};
+
+//= mistake: a relocatable heap of an upstream alone
+//= says: it needs a size: {16_MiB, upstream}
+cairn::heap<> h;
+cairn::relocatable_heap a{h};
+
+//= mistake: a relocatable heap of threads of an upstream alone
+//= says: it needs a size, before that
+cairn::heap<> h;
+cairn::concurrent_relocatable_heap a{h};
+
+//= mistake: an offset heap of an upstream alone
+//= says: it needs a capacity, before that
+cairn::heap<> h;
+cairn::offset_heap a{h};
+
+//= mistake: a budget of threads without a limit
+//= says: it needs a limit: concurrent_budget{64_MiB}
+cairn::concurrent_budget b;
+
 //= mistake: a budget without a limit
 //= says: it needs a limit: budget{64_MiB}
 cairn::budget b;

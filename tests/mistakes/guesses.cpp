@@ -74,6 +74,18 @@ void f(cairn::pool_of<enemy>& p) { p.acquire(); }
 //= says: destroy(p)
 void f(cairn::pool_of<enemy>& p, enemy* e) { p.free(e); }
 
+//= mistake: create of an object pool
+//= says: acquire(), which returns a lease
+void f(cairn::object_pool<enemy>& p) { p.create(1); }
+
+//= mistake: get of an object pool of threads
+//= says: acquire(), which returns a lease
+void f(cairn::concurrent_object_pool<enemy>& p) { p.get(); }
+
+//= mistake: size of an object pool
+//= says: stats().live
+auto f(cairn::object_pool<enemy>& p) { return p.size(); }
+
 //= mistake: make_unique of a pool
 //= says: make_unique_in<T>(pool, args...)
 void f(cairn::pool_of<enemy>& p) { p.make_unique(1); }
@@ -164,6 +176,14 @@ auto f(cairn::heap<>& h) { return h.make<enemy>(1); }
 //= mistake: the live bytes of a heap
 //= says: budget<heap<>>, tracked<heap<>> count it
 auto f(cairn::heap<>& h) { return h.live_size(); }
+
+//= mistake: free of a heap of threads
+//= says: deallocate(p, size), or deallocate(p)
+void f(cairn::concurrent_heap& h, void* p) { h.free(p); }
+
+//= mistake: make of a heap of threads
+//= says: cairn::make<T>(heap, args...)
+auto f(cairn::concurrent_heap& h) { return h.make<enemy>(1); }
 
 //= mistake: alloc of an arena
 //= says: allocate(size)

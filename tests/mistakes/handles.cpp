@@ -2,6 +2,7 @@
 #include <cairn/cairn.hpp>
 
 #include <iostream>
+#include <iterator>
 
 struct enemy {
     int health;
@@ -61,6 +62,18 @@ bool f(cairn::slot_map<int>& m) { return m.values().begin() < m.values().end(); 
 //= mistake: positions of a slot table are compared, as std::sort does
 //= says: slot_table::sort() takes the handles along; std::sort does not
 bool f(cairn::slot_table<enemy>& m) { return m.begin() < m.end(); }
+
+//= mistake: objects of a slot map are exchanged, as std::ranges::partition does
+//= says: slot_map::swap_rows() takes the handles along; std::ranges do not
+void f(cairn::slot_map<int>& m) { std::ranges::iter_swap(m.begin(), m.begin() + 1); }
+
+//= mistake: rows with handles are exchanged, as std::ranges::partition does
+//= says: slot_table::swap_rows() takes the handles along; std::ranges do not
+void f(cairn::slot_table<enemy>& m) { std::ranges::iter_swap(m.begin(), m.begin() + 1); }
+
+//= mistake: objects of a stable map are exchanged, as std::ranges::partition does
+//= says: handles would find each other's objects
+void f(cairn::stable_slot_map<enemy>& m) { std::ranges::iter_swap(m.begin(), m.begin()); }
 
 //= mistake: a slot map of tables
 //= says: handles over the rows of a table<Row, Layout> are a slot_table<Row, Layout>

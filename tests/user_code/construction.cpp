@@ -127,6 +127,8 @@ static_assert(std::is_same_v<decltype(cairn::budget{64, cairn::system_memory()})
                              cairn::budget<allocator_ref>>);
 static_assert(std::is_same_v<decltype(cairn::budget{64, std::declval<cairn::heap<>&>()}),
                              cairn::budget<cairn::heap<>&>>);
+static_assert(std::is_same_v<decltype(cairn::concurrent_budget{64, cairn::system_memory()}),
+                             cairn::concurrent_budget<allocator_ref>>);
 
 // ---- what an upstream that is a child of its own type is written as
 static_assert(builds<cairn::growing_arena, allocator_ref> &&
@@ -138,6 +140,7 @@ static_assert(!builds<cairn::heap<>, cairn::heap<>&> &&
 constexpr const char* covered[] = {
     "arena",
     "budget",
+    "concurrent_budget",
     "collected_heap",
     "concurrent_object_pool",
     "concurrent_pool",

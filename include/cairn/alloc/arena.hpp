@@ -59,6 +59,7 @@ public:
     };
 
     arena() = delete;  // it needs a size, arena{64_KiB}, or memory, arena{buffer}
+    explicit arena(allocator_ref) = delete;  // it needs a size: arena{64_KiB, upstream}
 
     /// Over memory of the caller, who keeps it alive.
     explicit arena(byte_slice buffer, options how = {}) noexcept

@@ -60,6 +60,8 @@ public:
     using base::usable_size;
     using base::validate;
 
+    concurrent_budget() = delete;  // it needs a limit: concurrent_budget{64_MiB}
+
     /// Bytes that a thread takes from the shared count at a time.
     static constexpr std::size_t credit_step = std::size_t{16} << 10;
 
@@ -181,6 +183,8 @@ template <class A>
 concurrent_budget(std::size_t, A&) -> concurrent_budget<A&>;
 /// `concurrent_budget{64_MiB}` limits memory of the C library.
 concurrent_budget(std::size_t) -> concurrent_budget<system_allocator>;
+concurrent_budget(std::size_t, allocator_ref) -> concurrent_budget<allocator_ref>;
+concurrent_budget() -> concurrent_budget<system_allocator>;
 
 }}  // namespace cairn::CAIRN_FLAVOUR
 

@@ -139,6 +139,11 @@ public:
     [[nodiscard]] bool try_resize(void* p, std::size_t old_size, std::size_t new_size,
                                   alignment align = default_alignment) noexcept;
 
+    void free(...) const = delete;        // deallocate(p, size), or deallocate(p)
+    void reallocate(...) const = delete;  // try_resize(p, old, new), resize_or_move, or a new block
+    template <class T>
+    void make(...) const = delete;  // cairn::make<T>(heap, args...)
+
     /// As try_resize, for a large block. One above 4 MiB may move: its pages get other addresses,
     /// and no byte is copied (Linux, where upstream is the system).
     /// Returns: where the block is now; nullptr: nothing has changed.

@@ -174,6 +174,7 @@ private:
 class double_ended_arena {
 public:
     double_ended_arena() = delete;  // it needs a size, double_ended_arena{1_MiB}, or memory
+    explicit double_ended_arena(allocator_ref) = delete;  // it needs a size: {1_MiB, upstream}
 
     /// Over memory of the caller, who keeps it alive.
     explicit double_ended_arena(byte_slice buffer) noexcept : low_{buffer}, high_{low_} {}

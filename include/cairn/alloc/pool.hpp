@@ -76,6 +76,7 @@ public:
     using stats_type = detail::pool_stats;
 
     pool() = delete;  // it needs the size of a slot: pool{64}; pool_of<T> knows it
+    explicit pool(allocator_ref) = delete;  // it needs the size of a slot: pool{64, upstream}
 
     /// A pool of slots of `slot_size` bytes at multiples of `align`; takes no memory yet.
     /// Slots lie slot_size bytes apart, rounded up to a multiple of `align`; 0 counts as 1.

@@ -47,6 +47,7 @@
 #include <cairn/containers/pool_hooks.hpp>
 #include <cairn/core/assert.hpp>
 #include <cairn/core/inside/atomic.hpp>
+#include <cairn/core/inside/other_names.hpp>
 #include <cairn/core/inside/rollback.hpp>
 #include <cairn/core/poison.hpp>
 #include <cairn/os/system_allocator.hpp>
@@ -72,7 +73,7 @@ struct concurrent_object_pool_stats {
 }  // namespace detail
 
 template <class T, class Hooks = pool_hooks<>, hook_rules Rules = hook_rules::all>
-class concurrent_object_pool {
+class concurrent_object_pool : public detail::other_names_of_object_pools {
 public:
     using value_type = T;
     using lease_type = lease<concurrent_object_pool>;

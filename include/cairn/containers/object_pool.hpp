@@ -43,6 +43,7 @@
 #include <cairn/containers/pool_hooks.hpp>
 #include <cairn/core/assert.hpp>
 #include <cairn/core/inside/callback_mark.hpp>
+#include <cairn/core/inside/other_names.hpp>
 #include <cairn/core/inside/rollback.hpp>
 #include <cairn/core/poison.hpp>
 #include <cairn/os/system_allocator.hpp>
@@ -71,7 +72,7 @@ struct object_pool_stats {
 }  // namespace detail
 
 template <class T, class Hooks = pool_hooks<>, hook_rules Rules = hook_rules::all>
-class object_pool {
+class object_pool : public detail::other_names_of_object_pools {
     // The state follows the object; both start at a multiple of 8, which poisoning wants.
     static constexpr std::size_t slot_alignment = alignof(T) < 8 ? 8 : alignof(T);
     // Blocks begin at a cache line, so that the threads of prewarm() can have lines of their own.

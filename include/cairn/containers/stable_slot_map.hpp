@@ -143,6 +143,12 @@ public:
         if (a.left_ == 0 || b.left_ == 0) { return a.left_ == b.left_; }
         return a.index() == b.index();
     }
+    /// std::ranges::partition, rotate and their like exchange objects by this name.
+    template <std::same_as<stable_iterator> Position>
+    friend void iter_swap(const stable_iterator&, const Position&) noexcept {
+        static_assert(!std::is_same_v<Position, stable_iterator>,
+                      "objects of a stable_slot_map stay: handles would find each other's objects");
+    }
 
 private:
     friend class stable_iterator<std::remove_const_t<Other>, Handle>;

@@ -81,7 +81,8 @@ public:
     using handle_type = relocatable_heap::handle_type;
     using options = relocatable_heap::options;
 
-    concurrent_relocatable_heap() = delete;  // it needs a size, or memory
+    concurrent_relocatable_heap() = delete;                        // it needs a size, or memory
+    explicit concurrent_relocatable_heap(allocator_ref) = delete;  // it needs a size, before that
 
     /// As relocatable_heap. Tables and pin words are taken from `upstream` now.
     explicit concurrent_relocatable_heap(std::size_t size, allocator_ref upstream = system_memory(),

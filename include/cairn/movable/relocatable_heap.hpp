@@ -160,6 +160,7 @@ public:
     using range = detail::relocatable_range;
 
     relocatable_heap() = delete;  // it needs a size, relocatable_heap{16_MiB}, or memory
+    explicit relocatable_heap(allocator_ref) = delete;  // it needs a size: {16_MiB, upstream}
 
     /// Over memory of the caller, of which it uses 16 GiB at most; tables come from `upstream`.
     /// An upstream that refuses makes a heap that refuses everything.

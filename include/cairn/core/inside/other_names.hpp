@@ -48,6 +48,16 @@ struct other_names_of_pools {
     void end(...) const = delete;          // for_each(f), or a slot_map where a loop is frequent
 };
 
+struct other_names_of_object_pools {
+    void create(...) const = delete;     // acquire(), which returns a lease
+    void construct(...) const = delete;  // acquire(), which returns a lease
+    void make(...) const = delete;       // acquire(), which returns a lease
+    void get(...) const = delete;        // acquire(), which returns a lease
+    void free(...) const = delete;       // the end of its lease, or release(p)
+    void destroy(...) const = delete;    // the end of its lease, or release(p)
+    void size(...) const = delete;       // stats().live
+};
+
 template <class Class>
 struct other_names_of_arenas {
     void alloc(...) const = delete;  // allocate(size)

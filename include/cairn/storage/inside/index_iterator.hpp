@@ -123,10 +123,17 @@ public:
         }
     }
     friend constexpr void iter_swap(const index_iterator& a, const index_iterator& b)
-        requires(!std::is_lvalue_reference_v<reference> &&
+        requires(!has_handles && !std::is_lvalue_reference_v<reference> &&
                  requires(reference row) { swap(row, row); })
     {
         swap(*a, *b);
+    }
+    /// std::ranges::partition, rotate, shuffle and their like exchange rows by this name.
+    template <std::same_as<index_iterator> Other>
+        requires has_handles
+    friend constexpr void iter_swap(const index_iterator&, const Other&) {
+        static_assert(!std::is_same_v<Other, index_iterator>,
+                      "slot_table::swap_rows() takes the handles along; std::ranges do not");
     }
 
 private:
