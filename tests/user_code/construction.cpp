@@ -173,6 +173,7 @@ constexpr const char* covered[] = {
     "tagged_arenas",
     "basic_offset_heap",
     "slot_rows",
+    "pmr_resource",     // builds what it shows to pmr from its own arguments
     "attached_column",  // needs the table that it belongs to
     "per_thread",       // builds a T for each thread from its own arguments
     "std_allocator",
