@@ -39,7 +39,8 @@ warnings = ["-Wall", "-Wextra", "-Wshadow", "-Wconversion", "-Wsign-conversion",
 gcc_warnings = ["-Wuseless-cast"]
 # Classes of cairn::detail that an error may name: what a public class inherits is declared in them.
 inside_names = {
-    "other_names_of_arenas", "other_names_of_maps", "other_names_of_pools", "other_names_of_object_pools",  # the deleted wrong guesses
+    "other_names_of_arenas", "other_names_of_maps", "other_names_of_pools",  # the deleted wrong guesses
+    "other_names_of_object_pools",
     "slot_rows", "slot_map_parts", "slot_table_parts",  # the members that slot_map and slot_table share
     "makes_objects",  # make(), make_array() and copy() of every arena
     "index_iterator", "row_proxy",  # behind the aliases `iterator` and `reference`
