@@ -8,6 +8,7 @@
 #include <functional>
 #include <utility>
 
+#include <cairn/core/inside/begin_anew.hpp>
 #include <cairn/core/inside/bits.hpp>
 #include <cairn/core/null_allocator.hpp>
 
@@ -100,13 +101,9 @@ pool::pool(pool&& other) noexcept
 }
 
 pool& pool::operator=(pool&& other) noexcept {
-    if (this != &other) {
-        // Ended and built again in place: the end of this pool is checked, and its memory goes
-        // back.
-        this->~pool();
-        ::new (static_cast<void*>(this)) pool{std::move(other)};
-    }
-    return *this;
+    // Ended and built again in place: the end of this pool is checked, and its memory goes back.
+    // `other` may lie in a slot of this pool.
+    return detail::begin_anew(*this, other);
 }
 
 pool::~pool() {

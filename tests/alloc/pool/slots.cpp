@@ -313,4 +313,13 @@ TEST(pool, a_window_of_seen_chunks_knows_two_and_the_last_of_more) {
     EXPECT_EQ(found(0x4000), 0x4000u) << "what is remembered again takes no other's place";
 }
 
+TEST(pool, takes_the_value_of_a_pool_in_one_of_its_own_slots) {
+    pool outer{sizeof(pool), alignment::of<pool>()};
+    auto* const inner = ::new (outer.allocate()) pool{64};
+    void* const block = inner->allocate();
+    outer = std::move(*inner);
+    EXPECT_EQ(outer.stats().live_count, 1u);
+    outer.deallocate(block);
+}
+
 }  // namespace
