@@ -83,15 +83,21 @@ void concurrent_relocatable_heap::publish(handle_type h) noexcept {
     pin_words_[h.index()].begin(h.generation(), static_cast<std::byte*>(heap_.get(h)));
 }
 
-bool concurrent_relocatable_heap::unpublish(handle_type h) noexcept {
-    CAIRN_ASSERT(heap_.contains(h), "an object is freed once, by its handle");
+bool concurrent_relocatable_heap::unpublish(handle_type h, call_site from) noexcept {
+    if constexpr (asserts_enabled) {
+        heap_.expect_object(h, "an object is freed once, by its handle",
+                            {.kind = misuse_kind::double_free,
+                             .object = this,
+                             .type = "concurrent_relocatable_heap",
+                             .caller = from});
+    }
     // False when a reader holds it: then nothing has changed, and the owner tries again later. Once
     // it is true no reader gets in, and the bytes may go.
     return heap_.contains(h) && pin_words_[h.index()].end();
 }
 
-bool concurrent_relocatable_heap::try_deallocate(handle_type h) noexcept {
-    if (!unpublish(h)) { return false; }
+bool concurrent_relocatable_heap::try_deallocate(handle_type h, call_site from) noexcept {
+    if (!unpublish(h, from)) { return false; }
     heap_.deallocate(h);
     return true;
 }

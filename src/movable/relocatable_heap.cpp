@@ -200,13 +200,40 @@ auto relocatable_heap::allocate(std::size_t size, alignment align, const relocat
     return handle_type::make(slot, generation);
 }
 
-void relocatable_heap::deallocate(handle_type h) noexcept {
+void relocatable_heap::expect_object(handle_type h, const char* sentence,
+                                     detail::evidence known) const noexcept {
+    if (contains(h)) { return; }
+    const handle_fault fault = slots_.fault_of(h.index(), h.generation());
+    if (fault == handle_fault::null) {
+        known.kind = misuse_kind::null_handle;
+        detail::assert_failed("contains(h)", "the handle is not null", known);
+    }
+    known.values[0] = {"slot", h.index()};
+    known.values[1] = {"life in the handle", h.generation()};
+    if (fault == handle_fault::foreign) {
+        known.kind = misuse_kind::foreign_handle;
+        detail::assert_failed("contains(h)", "a handle is used with its own heap", known);
+    }
+    detail::assert_failed("contains(h)", sentence, known);
+}
+
+void relocatable_heap::deallocate(handle_type h, call_site from) noexcept {
     expect_no_move();
-    CAIRN_ASSERT(contains(h), "an object is freed once, by its handle");
+    if constexpr (asserts_enabled) {
+        expect_object(h, "an object is freed once, by its handle",
+                      {.kind = misuse_kind::double_free,
+                       .object = this,
+                       .type = "relocatable_heap",
+                       .caller = from});
+    }
     if (!contains(h)) { return; }
     const std::uint32_t slot = h.index();
     object_entry& e = map_.entry(slot);
-    CAIRN_ASSERT(e.pins == 0, "an object is unpinned before it is freed");
+    CAIRN_ASSERT(e.pins == 0, "an object is unpinned before it is freed",
+                 {.object = this,
+                  .type = "relocatable_heap",
+                  .caller = from,
+                  .values = {{"slot", slot}, {"pins", e.pins}}});
     // An unchecked build goes on: the pin that is left finds a stale handle when it ends.
     if (e.pins != 0) { uncount_pin(e); }
     leave(address(slot), 0, size_of(e), std::size_t{e.granules} * object_granule);
@@ -220,8 +247,14 @@ void relocatable_heap::deallocate(handle_type h) noexcept {
     planner_.disturb();
 }
 
-std::size_t relocatable_heap::size(handle_type h) const noexcept {
-    CAIRN_ASSERT(contains(h), "an object is used while it lives");
+std::size_t relocatable_heap::size(handle_type h, call_site from) const noexcept {
+    if constexpr (asserts_enabled) {
+        expect_object(h, "an object is used while it lives",
+                      {.kind = misuse_kind::stale_handle,
+                       .object = this,
+                       .type = "relocatable_heap",
+                       .caller = from});
+    }
     return contains(h) ? size_of(map_.entry(h.index())) : 0;
 }
 

@@ -1,9 +1,11 @@
 #include <cairn/movable/concurrent_relocatable_heap.hpp>
+#include <cairn/testing/expect_broken_promise.hpp>
 #include <gtest/gtest.h>
 
 #include <atomic>
 #include <cstring>
 #include <random>
+#include <source_location>
 #include <thread>
 #include <vector>
 
@@ -95,6 +97,28 @@ TEST(concurrent_relocatable_heap, works_or_refuses_everything_whichever_request_
         EXPECT_FALSE(h);
         EXPECT_FALSE(heap.pin(h));
     }
+}
+
+TEST(concurrent_relocatable_heap, a_wrong_free_is_reported_with_its_cause_its_heap_and_its_line) {
+    if (!cairn::asserts_enabled) { GTEST_SKIP() << "asserts are off"; }
+    using cairn::expect_broken_promise;
+    using cairn::misuse_kind;
+    concurrent_relocatable_heap heap{64_KiB, cairn::system_memory(), {.first_generation = 3}};
+    const handle gone = heap.make<asset>(1u);
+    EXPECT_TRUE(heap.try_deallocate(gone));
+    const handle foreign = handle::make(0, 1000);
+    const unsigned line = std::source_location::current().line();
+    const auto twice = expect_broken_promise([&] { (void)heap.try_deallocate(gone); });
+    const auto again = expect_broken_promise([&] { (void)heap.try_destroy<asset>(gone); });
+    const auto other = expect_broken_promise([&] { (void)heap.try_deallocate(foreign); });
+    const auto null = expect_broken_promise([&] { (void)heap.try_deallocate({}); });
+    EXPECT_EQ(twice.kind(), misuse_kind::double_free) << twice;
+    EXPECT_EQ(twice.object(), &heap);
+    EXPECT_STREQ(twice.type(), "concurrent_relocatable_heap");
+    EXPECT_EQ(twice.line(), line + 1);
+    EXPECT_EQ(again.line(), line + 2) << again;
+    EXPECT_EQ(other.kind(), misuse_kind::foreign_handle) << other;
+    EXPECT_EQ(null.kind(), misuse_kind::null_handle) << null;
 }
 
 struct pins_itself {

@@ -146,10 +146,11 @@ public:
 
     /// Returns: false while a reader holds it; nothing has changed then.
     /// Requires: `h` is live.
-    [[nodiscard]] bool try_deallocate(handle_type h) noexcept;
+    [[nodiscard]] bool try_deallocate(handle_type h,
+                                      call_site from = call_site::current()) noexcept;
     template <class T>
-    [[nodiscard]] bool try_destroy(handle_type h) noexcept {
-        if (!unpublish(h)) { return false; }
+    [[nodiscard]] bool try_destroy(handle_type h, call_site from = call_site::current()) noexcept {
+        if (!unpublish(h, from)) { return false; }
         {
             const detail::code_of_program runs{heap_.built_count_};
             static_cast<T*>(heap_.get(h))->~T();
@@ -172,7 +173,7 @@ private:
     [[nodiscard]] handle_type take(std::size_t size, alignment align,
                                    const relocation& how) noexcept;
     void publish(handle_type h) noexcept;
-    [[nodiscard]] bool unpublish(handle_type h) noexcept;
+    [[nodiscard]] bool unpublish(handle_type h, call_site from) noexcept;
     [[nodiscard]] detail::enter_result wait_and_enter(pin_word& word,
                                                       std::uint32_t generation) const noexcept;
 

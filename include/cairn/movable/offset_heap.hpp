@@ -84,10 +84,11 @@ public:
                                              std::uint64_t user_data = 0) noexcept;
 
     /// Requires: `a` is live and has no move in flight. In unchecked builds a stale one is ignored.
-    void deallocate(offset_allocation a) noexcept;
+    void deallocate(offset_allocation a, call_site from = call_site::current()) noexcept;
 
     /// Makes the range larger or smaller where it stands. Returns: false when it cannot.
-    [[nodiscard]] bool try_resize(offset_allocation a, Offset new_size) noexcept;
+    [[nodiscard]] bool try_resize(offset_allocation a, Offset new_size,
+                                  call_site from = call_site::current()) noexcept;
 
     /// Forgets all allocations, which are stale then, and all moves in flight. O(nodes in use).
     void reset() noexcept;
@@ -105,18 +106,28 @@ public:
                is_used(nodes_[a.index].kind);
     }
     /// Requires, for these: contains(a).
-    [[nodiscard]] Offset offset(offset_allocation a) const noexcept { return live(a).offset; }
-    [[nodiscard]] Offset size(offset_allocation a) const noexcept { return live(a).size; }
-    [[nodiscard]] std::uint64_t user_data(offset_allocation a) const noexcept {
-        return live(a).user();
+    [[nodiscard]] Offset offset(offset_allocation a,
+                                call_site from = call_site::current()) const noexcept {
+        return live(a, from).offset;
+    }
+    [[nodiscard]] Offset size(offset_allocation a,
+                              call_site from = call_site::current()) const noexcept {
+        return live(a, from).size;
+    }
+    [[nodiscard]] std::uint64_t user_data(offset_allocation a,
+                                          call_site from = call_site::current()) const noexcept {
+        return live(a, from).user();
     }
     /// A number of the caller's, kept beside the allocation.
-    void set_user_data(offset_allocation a, std::uint64_t value) noexcept {
-        (void)live(a);
+    void set_user_data(offset_allocation a, std::uint64_t value,
+                       call_site from = call_site::current()) noexcept {
+        (void)live(a, from);
         nodes_[a.index].set_user(value);
     }
     /// A pinned allocation is never proposed for a move.
-    void set_pinned(offset_allocation a, bool pinned) noexcept;
+    /// Requires: `a` is live and has no move in flight. Unchecked builds ignore it otherwise.
+    void set_pinned(offset_allocation a, bool pinned,
+                    call_site from = call_site::current()) noexcept;
 
     [[nodiscard]] Offset capacity() const noexcept { return capacity_; }
     /// How many live.
@@ -156,9 +167,9 @@ public:
                                    const limits_type& limits) noexcept;
 
     /// The copy is done: the allocation is at `m.to` now. Its name stays.
-    void commit(const move& m) noexcept;
+    void commit(const move& m, call_site from = call_site::current()) noexcept;
     /// There will be no copy: the destination is free again.
-    void cancel(const move& m) noexcept;
+    void cancel(const move& m, call_site from = call_site::current()) noexcept;
 
     /// True when the last plan() reached the end of a round.
     [[nodiscard]] bool round_is_over() const noexcept { return planner_.round_is_over(); }
@@ -228,9 +239,16 @@ private:
     [[nodiscard]] static bool is_used(state s) noexcept {
         return s == state::used || s == state::pinned || s == state::moving;
     }
-    [[nodiscard]] const node& live(offset_allocation a) const noexcept {
-        CAIRN_ASSERT(contains(a), "an allocation is used while it lives");
+    [[nodiscard]] const node& live(offset_allocation a, call_site from) const noexcept {
+        if constexpr (asserts_enabled) { expect_used(a, from); }
         return nodes_[a.index];
+    }
+    /// Checked builds: stops the program unless `a` is live, with what is wrong with it. `sentence`
+    /// and `kind` are for an allocation that is gone.
+    void expect_live(offset_allocation a, const char* sentence, misuse_kind kind,
+                     call_site from) const noexcept;
+    void expect_used(offset_allocation a, call_site from) const noexcept {
+        expect_live(a, "an allocation is used while it lives", misuse_kind::stale_handle, from);
     }
     /// Bytes from `offset` to the next multiple of `align`.
     [[nodiscard]] static Offset gap_for(Offset offset, Offset align) noexcept {

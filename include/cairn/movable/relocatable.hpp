@@ -214,17 +214,29 @@ relocatable<T> relocatable_heap::make(Args&&... args) {
 }
 
 template <class T>
-void relocatable_heap::destroy(relocatable<T> object) noexcept {
-    CAIRN_ASSERT(object.heap() == this, "an object is destroyed by the heap that made it");
+void relocatable_heap::destroy(relocatable<T> object, call_site from) noexcept {
+    CAIRN_ASSERT(object.heap() == this || object.heap() == nullptr,
+                 "an object is destroyed by the heap that made it",
+                 {.kind = misuse_kind::foreign_handle,
+                  .object = this,
+                  .type = "relocatable_heap",
+                  .caller = from});
+    if constexpr (asserts_enabled) {
+        expect_object(object.handle(), "an object is destroyed once",
+                      {.kind = misuse_kind::double_free,
+                       .object = this,
+                       .type = "relocatable_heap",
+                       .caller = from});
+    }
     T* const p = object.get();
-    CAIRN_ASSERT(p != nullptr, "an object is destroyed once");
     if (p == nullptr) { return; }
-    CAIRN_ASSERT(!is_pinned(object.handle()), "an object is unpinned before it is freed");
+    CAIRN_ASSERT(!is_pinned(object.handle()), "an object is unpinned before it is freed",
+                 {.object = this, .type = "relocatable_heap", .caller = from});
     {
         const detail::code_of_program runs{built_count_};
         p->~T();
     }
-    deallocate(object.handle());
+    deallocate(object.handle(), from);
 }
 
 template <class T>

@@ -189,7 +189,7 @@ public:
     handle_type allocate(std::size_t, alignment, const relocation&&) = delete;  // it outlives them
 
     /// Requires: `h` is live and not pinned. In unchecked builds a stale one is ignored.
-    void deallocate(handle_type h) noexcept;
+    void deallocate(handle_type h, call_site from = call_site::current()) noexcept;
 
     /// The bytes of `h`, good until the next compact(); nullptr when `h` is null or stale.
     /// Requires: `h` is null or was given out by this heap, however long ago. (Unsure, because it
@@ -211,7 +211,8 @@ public:
         return h.index() < slots_.capacity() && table_[h.index()].word == h.generation();
     }
     /// What was asked for. Requires: contains(h).
-    [[nodiscard]] std::size_t size(handle_type h) const noexcept;
+    [[nodiscard]] std::size_t size(handle_type h,
+                                   call_site from = call_site::current()) const noexcept;
 
     // ------------------------------------------------------------------- objects
 
@@ -220,7 +221,7 @@ public:
     [[nodiscard]] relocatable<T> make(Args&&... args);
     /// Ends it. Requires: it lives, and is not pinned.
     template <class T>
-    void destroy(relocatable<T> object) noexcept;
+    void destroy(relocatable<T> object, call_site from = call_site::current()) noexcept;
     /// The typed name of what make<T>() made, from its handle.
     template <class T>
     [[nodiscard]] relocatable<T> as(handle_type h) noexcept;
@@ -330,6 +331,9 @@ private:
                      "a visitor of for_each_range() or write_json() changes nothing in the heap");
     }
     void uncount_pin(const detail::object_entry& e) noexcept;
+    /// Checked builds: stops the program unless `h` is live, with what is wrong with it. `sentence`
+    /// and the kind in `known` are for an object that is gone.
+    void expect_object(handle_type h, const char* sentence, detail::evidence known) const noexcept;
 
     /// Where `slot` is, in granules from base_, and on which side.
     [[nodiscard]] std::uint32_t place(std::uint32_t slot) const noexcept {

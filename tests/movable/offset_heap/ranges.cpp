@@ -1,8 +1,10 @@
 // Sentences of cairn/movable/offset_heap.hpp about ranges: how many there are, their names, and how
 // they grow, shrink and go back.
 #include <cairn/movable/offset_heap.hpp>
+#include <cairn/testing/expect_broken_promise.hpp>
 #include <gtest/gtest.h>
 
+#include <source_location>
 #include <string>
 #include <utility>
 #include <vector>
@@ -200,7 +202,7 @@ TYPED_TEST(offset_heap_test, misuse_is_named) {
     basic_offset_heap<TypeParam> h{1000};
     const auto a = h.allocate(10);
     EXPECT_DEATH((h.deallocate(a), h.deallocate(a)), "an allocation is freed once");
-    EXPECT_DEATH((void)h.offset({}), "used while it lives");
+    EXPECT_DEATH((void)h.offset({}), "the allocation is not null");
     EXPECT_DEATH((void)h.allocate(1, 3), "an alignment is a power of two");
     (void)h.allocate(10);
     h.deallocate(a);
@@ -209,4 +211,45 @@ TYPED_TEST(offset_heap_test, misuse_is_named) {
     EXPECT_DEATH(h.deallocate(m[0].what), "committed or cancelled before its allocation is freed");
     EXPECT_DEATH((h.commit(m[0]), h.commit(m[0])), "committed or cancelled once");
     h.cancel(m[0]);
+}
+
+TYPED_TEST(offset_heap_test, a_wrong_free_is_reported_with_its_cause_its_heap_and_its_line) {
+    if (!asserts_enabled) { GTEST_SKIP() << "asserts are off"; }
+    basic_offset_heap<TypeParam> h{1000, {.first_generation = 3}};
+    basic_offset_heap<TypeParam> other{1000, {.first_generation = 1000}};
+    const auto gone = h.allocate(10);
+    h.deallocate(gone);
+    const unsigned line = std::source_location::current().line();
+    const auto twice = expect_broken_promise([&] { h.deallocate(gone); });  // line + 1
+    const auto foreign = expect_broken_promise([&] { h.deallocate(other.allocate(10)); });
+    const auto null = expect_broken_promise([&] { h.deallocate({}); });
+    const auto used = expect_broken_promise([&] { (void)h.offset(gone); });
+    EXPECT_EQ(twice.kind(), misuse_kind::double_free) << twice;
+    EXPECT_EQ(twice.object(), &h);
+    EXPECT_STREQ(twice.type(), "offset_heap");
+    EXPECT_EQ(twice.line(), line + 1);
+    EXPECT_EQ(twice.value("life in the name"), 3u);
+    EXPECT_EQ(foreign.kind(), misuse_kind::foreign_handle) << foreign;
+    EXPECT_EQ(foreign.line(), line + 2);
+    EXPECT_EQ(null.kind(), misuse_kind::null_handle) << null;
+    EXPECT_EQ(used.kind(), misuse_kind::stale_handle) << used;
+    EXPECT_EQ(used.line(), line + 4);
+    EXPECT_EQ(expect_broken_promise([&] { h.set_pinned(gone, true); }).kind(),
+              misuse_kind::stale_handle);
+    basic_offset_heap<TypeParam> moved{std::move(h)};
+    const auto live = moved.allocate(10);
+    EXPECT_EQ(expect_broken_promise([&] { h.deallocate(live); }).kind(),  // NOLINT: moved from
+              misuse_kind::foreign_handle);
+}
+
+TYPED_TEST(offset_heap_test, unchecked_builds_pin_only_what_lives) {
+    if (asserts_enabled) { GTEST_SKIP() << "checked builds name it"; }
+    basic_offset_heap<TypeParam> h{1000};
+    const auto gone = h.allocate(10);
+    h.deallocate(gone);
+    h.set_pinned(gone, true);
+    h.set_pinned({}, true);
+    h.validate();
+    EXPECT_EQ(h.stats().largest_free, 1000u);
+    EXPECT_TRUE(h.allocate(1000));
 }

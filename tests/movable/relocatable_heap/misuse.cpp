@@ -3,10 +3,12 @@
 #include <cairn/core/handle.hpp>
 #include <cairn/core/poison.hpp>
 #include <cairn/movable/relocatable_heap.hpp>
+#include <cairn/testing/expect_broken_promise.hpp>
 #include <gtest/gtest.h>
 
 #include <cstddef>
 #include <cstring>
+#include <source_location>
 #include <string>
 #include <utility>
 
@@ -17,6 +19,8 @@ using namespace relocatable_heap_tests;
 namespace {
 
 using namespace cairn::literals;
+using cairn::expect_broken_promise;
+using cairn::misuse_kind;
 using cairn::pinned;
 using cairn::relocatable_heap;
 using handle = relocatable_heap::handle_type;
@@ -80,11 +84,40 @@ TEST(relocatable_heap_death_test, misuse_is_named) {
     const handle gone = heap.allocate(64);
     heap.deallocate(gone);
     EXPECT_DEATH(heap.deallocate(gone), "an object is freed once, by its handle");
-    EXPECT_DEATH(heap.deallocate(handle{}), "an object is freed once, by its handle");
+    EXPECT_DEATH(heap.deallocate(handle{}), "the handle is not null");
     EXPECT_DEATH((void)heap.size(gone), "an object is used while it lives");
     EXPECT_DEATH((void)heap.get(handle::make(100'000, 1)), "a handle is used with its own heap");
     const pinned<void> still = heap.pin(h);
     EXPECT_DEATH(heap.deallocate(h), "an object is unpinned before it is freed");
+}
+
+TEST(relocatable_heap_test, a_wrong_free_is_reported_with_its_cause_its_heap_and_its_line) {
+    if (!cairn::asserts_enabled) { GTEST_SKIP() << "asserts are off"; }
+    relocatable_heap heap{4_KiB, cairn::system_memory(), {.first_generation = 3}};
+    relocatable_heap other{4_KiB, cairn::system_memory(), {.first_generation = 1000}};
+    const handle gone = heap.allocate(64);
+    heap.deallocate(gone);
+    const unsigned line = std::source_location::current().line();
+    const auto twice = expect_broken_promise([&] { heap.deallocate(gone); });  // line + 1
+    const auto foreign = expect_broken_promise([&] { heap.deallocate(other.allocate(64)); });
+    const auto null = expect_broken_promise([&] { heap.deallocate({}); });
+    const auto size = expect_broken_promise([&] { (void)heap.size(gone); });
+    EXPECT_EQ(twice.kind(), misuse_kind::double_free) << twice;
+    EXPECT_EQ(twice.object(), &heap);
+    EXPECT_STREQ(twice.type(), "relocatable_heap");
+    EXPECT_EQ(twice.line(), line + 1);
+    EXPECT_EQ(twice.value("slot"), gone.index());
+    EXPECT_EQ(twice.value("life in the handle"), 3u);
+    EXPECT_EQ(foreign.kind(), misuse_kind::foreign_handle) << foreign;
+    EXPECT_EQ(foreign.line(), line + 2);
+    EXPECT_EQ(null.kind(), misuse_kind::null_handle) << null;
+    EXPECT_EQ(size.kind(), misuse_kind::stale_handle) << size;
+    EXPECT_EQ(size.line(), line + 4);
+
+    relocatable_heap moved{std::move(heap)};
+    const handle live = moved.allocate(64);
+    const auto left = expect_broken_promise([&] { heap.deallocate(live); });  // NOLINT: moved from
+    EXPECT_EQ(left.kind(), misuse_kind::foreign_handle) << left;
 }
 
 /// Misuses the heap in its move hook.

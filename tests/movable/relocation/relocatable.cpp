@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <source_location>
 #include <unordered_map>
 
 #include "movable/relocation/types.hpp"
@@ -154,7 +155,13 @@ TEST(relocation_death_test, misuse_is_named) {
     const auto gone = cairn::expect_broken_promise([&] { (void)p->a; });
     EXPECT_EQ(gone.kind(), cairn::misuse_kind::stale_handle) << gone;
     EXPECT_EQ(gone.value("slot"), p.handle().index());
-    EXPECT_DEATH(heap.destroy(p), "an object is destroyed once");
+    const unsigned line = std::source_location::current().line() + 1;
+    const auto twice = cairn::expect_broken_promise([&] { heap.destroy(p); });
+    EXPECT_STREQ(twice.sentence(), "an object is destroyed once") << twice;
+    EXPECT_EQ(twice.kind(), cairn::misuse_kind::double_free);
+    EXPECT_EQ(twice.line(), line);
+    const auto null = cairn::expect_broken_promise([&] { heap.destroy(relocatable<plain>{}); });
+    EXPECT_EQ(null.kind(), cairn::misuse_kind::null_handle) << null;
     EXPECT_DEATH((void)p.frame_ptr(), "an object is used while it lives");
 }
 }  // namespace

@@ -135,11 +135,14 @@ inline void basic_offset_heap<Offset>::free_node(std::uint32_t i) noexcept {
 }
 
 template <std::unsigned_integral Offset>
-inline void basic_offset_heap<Offset>::deallocate(offset_allocation a) noexcept {
-    CAIRN_ASSERT(contains(a), "an allocation is freed once");
+inline void basic_offset_heap<Offset>::deallocate(offset_allocation a, call_site from) noexcept {
+    if constexpr (asserts_enabled) {
+        expect_live(a, "an allocation is freed once", misuse_kind::double_free, from);
+    }
     if (!contains(a)) { return; }
     CAIRN_ASSERT(nodes_[a.index].kind != state::moving,
-                 "a move is committed or cancelled before its allocation is freed");
+                 "a move is committed or cancelled before its allocation is freed",
+                 {.object = this, .type = "offset_heap", .caller = from});
     --live_count_;
     free_node(a.index);
 }

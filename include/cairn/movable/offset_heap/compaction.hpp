@@ -148,10 +148,12 @@ void basic_offset_heap<Offset>::swap_places(std::uint32_t a, std::uint32_t b) no
 
 /// The old range of the allocation becomes free and merges with its free neighbours.
 template <std::unsigned_integral Offset>
-void basic_offset_heap<Offset>::commit(const move& m) noexcept {
-    CAIRN_ASSERT(contains(m.what) && nodes_[m.what.index].kind == state::moving &&
-                     m.reserved < node_count_ && nodes_[m.reserved].kind == state::reserved,
-                 "a move is committed or cancelled once");
+void basic_offset_heap<Offset>::commit(const move& m, call_site from) noexcept {
+    if constexpr (asserts_enabled) { expect_used(m.what, from); }
+    CAIRN_ASSERT(nodes_[m.what.index].kind == state::moving && m.reserved < node_count_ &&
+                     nodes_[m.reserved].kind == state::reserved,
+                 "a move is committed or cancelled once",
+                 {.object = this, .type = "offset_heap", .caller = from});
     const std::uint32_t at = m.what.index;
     const std::uint32_t hole = m.reserved;
     --in_flight_;
@@ -178,10 +180,12 @@ void basic_offset_heap<Offset>::commit(const move& m) noexcept {
 
 /// The allocation stays where it is, and no plan of this round proposes it again.
 template <std::unsigned_integral Offset>
-void basic_offset_heap<Offset>::cancel(const move& m) noexcept {
-    CAIRN_ASSERT(contains(m.what) && nodes_[m.what.index].kind == state::moving &&
-                     m.reserved < node_count_ && nodes_[m.reserved].kind == state::reserved,
-                 "a move is committed or cancelled once");
+void basic_offset_heap<Offset>::cancel(const move& m, call_site from) noexcept {
+    if constexpr (asserts_enabled) { expect_used(m.what, from); }
+    CAIRN_ASSERT(nodes_[m.what.index].kind == state::moving && m.reserved < node_count_ &&
+                     nodes_[m.reserved].kind == state::reserved,
+                 "a move is committed or cancelled once",
+                 {.object = this, .type = "offset_heap", .caller = from});
     --in_flight_;
     nodes_[m.what.index].kind = state::used;
     free_node(m.reserved);

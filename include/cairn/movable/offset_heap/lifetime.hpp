@@ -138,9 +138,31 @@ bool basic_offset_heap<Offset>::shrink(Offset new_capacity) noexcept {
     return true;
 }
 
+/// A life that the node has not begun yet is one of another heap.
 template <std::unsigned_integral Offset>
-bool basic_offset_heap<Offset>::try_resize(offset_allocation a, Offset new_size) noexcept {
-    CAIRN_ASSERT(contains(a), "an allocation is used while it lives");
+void basic_offset_heap<Offset>::expect_live(offset_allocation a, const char* sentence,
+                                            misuse_kind kind, call_site from) const noexcept {
+    if (contains(a)) { return; }
+    detail::evidence known{.object = this, .type = "offset_heap", .caller = from};
+    if (!a) {
+        known.kind = misuse_kind::null_handle;
+        detail::assert_failed("contains(a)", "the allocation is not null", known);
+    }
+    known.values[0] = {"node", a.index};
+    known.values[1] = {"life in the name", a.generation};
+    if (a.index >= node_count_ || a.generation - first_generation_ >=
+                                      nodes_[a.index].generation - first_generation_) {
+        known.kind = misuse_kind::foreign_handle;
+        detail::assert_failed("contains(a)", "an allocation is used with its own heap", known);
+    }
+    known.kind = kind;
+    detail::assert_failed("contains(a)", sentence, known);
+}
+
+template <std::unsigned_integral Offset>
+bool basic_offset_heap<Offset>::try_resize(offset_allocation a, Offset new_size,
+                                           call_site from) noexcept {
+    if constexpr (asserts_enabled) { expect_used(a, from); }
     if (!contains(a) || nodes_[a.index].kind == state::moving) { return false; }
     if (new_size == 0) { new_size = 1; }
     node& n = nodes_[a.index];
@@ -176,10 +198,14 @@ bool basic_offset_heap<Offset>::try_resize(offset_allocation a, Offset new_size)
 }
 
 template <std::unsigned_integral Offset>
-void basic_offset_heap<Offset>::set_pinned(offset_allocation a, bool pinned) noexcept {
-    CAIRN_ASSERT(contains(a), "an allocation is used while it lives");
+void basic_offset_heap<Offset>::set_pinned(offset_allocation a, bool pinned,
+                                           call_site from) noexcept {
+    if constexpr (asserts_enabled) { expect_used(a, from); }
+    if (!contains(a)) { return; }
     CAIRN_ASSERT(nodes_[a.index].kind != state::moving,
-                 "a move is committed or cancelled before its allocation is pinned");
+                 "a move is committed or cancelled before its allocation is pinned",
+                 {.object = this, .type = "offset_heap", .caller = from});
+    if (nodes_[a.index].kind == state::moving) { return; }
     nodes_[a.index].kind = pinned ? state::pinned : state::used;
 }
 
