@@ -94,17 +94,40 @@ tagged_arenas::tag tagged_arenas::begin(const char* name) noexcept {
     }
 }
 
-void tagged_arenas::end(tag t) noexcept {
+void tagged_arenas::expect_own(tag t, call_site from) const noexcept {
     if (!t) { return; }
+    bool is_own = false;
+    {
+        const lock_scope held{mutex_};
+        for (const record_group* g = groups_; g != nullptr && !is_own; g = g->next) {
+            for (const record& r : g->records) { is_own = is_own || &r == t.record_; }
+        }
+    }
+    CAIRN_ASSERT(is_own, "a tag is used with the tagged_arenas that began it",
+                 {.kind = misuse_kind::foreign_handle,
+                  .object = this,
+                  .type = "tagged_arenas",
+                  .name = how_.name,
+                  .caller = from});
+}
+
+void tagged_arenas::end(tag t, call_site from) noexcept {
+    if (!t) { return; }
+    if constexpr (asserts_enabled) { expect_own(t, from); }
     record& r = *t.record_;
     CAIRN_ASSERT(is_live(t), "a tag ends once",
-                 {.kind = misuse_kind::double_free, .object = this, .type = "tagged_arenas"});
+                 {.kind = misuse_kind::double_free,
+                  .object = this,
+                  .type = "tagged_arenas",
+                  .name = how_.name,
+                  .caller = from});
     CAIRN_ASSERT(r.view_count.load(memory_order::relaxed) == 0,
                  "the views of a tag end before the tag",
                  {.kind = misuse_kind::outlived,
                   .object = this,
                   .type = "tagged_arenas",
                   .name = r.name,
+                  .caller = from,
                   .values = {{"views", r.view_count.load(memory_order::relaxed)}}});
     if (!is_live(t)) { return; }
     if (detail::poison_is_seen()) {
@@ -302,7 +325,8 @@ tagged_arenas::stats_type tagged_arenas::stats() const noexcept {
 
 // -------------------------------------------------------------------- views
 
-tagged_arenas::view::view(tagged_arenas& owner, tag t) noexcept {
+tagged_arenas::view::view(tagged_arenas& owner, tag t, call_site from) noexcept {
+    if constexpr (asserts_enabled) { owner.expect_own(t, from); }
     if (!owner.is_live(t)) { return; }
     owner_ = &owner;
     tag_ = t;
@@ -332,6 +356,36 @@ void tagged_arenas::view::expect_live() const noexcept {
     CAIRN_ASSERT(owner_ == nullptr || owner_->is_live(tag_),
                  "memory of a tag is requested before the end() of the tag",
                  {.kind = misuse_kind::outlived, .object = owner_, .type = "tagged_arenas"});
+}
+
+void tagged_arenas::view::expect_block(const void* p, std::size_t size,
+                                       call_site from) const noexcept {
+    if (p == nullptr || size == 0) { return; }
+    const auto address = reinterpret_cast<std::uintptr_t>(p);
+    const auto about = [&](misuse_kind kind) noexcept {
+        return detail::evidence{.kind = kind,
+                                .object = owner_,
+                                .type = "tagged_arenas",
+                                .name = owner_ != nullptr ? tag_.record_->name : nullptr,
+                                .caller = from,
+                                .values = {{"bytes", size}}};
+    };
+    if (region_.owns(p)) {
+        CAIRN_ASSERT(region_.contains(p) && size <= region_.top() - address,
+                     "a block is freed once, with its size", about(misuse_kind::outlived));
+        return;
+    }
+    detail::address_place place;
+    if (owner_ != nullptr && owner_->is_live(tag_)) {
+        const lock_scope held{owner_->mutex_};
+        if (!find_in(tag_.record_->blocks, p, nullptr, place)) {
+            (void)find_in(tag_.record_->large, p, nullptr, place);
+        }
+    }
+    CAIRN_ASSERT(place.inside, "a block comes back to the tag that it was allocated from",
+                 about(misuse_kind::foreign_pointer));
+    CAIRN_ASSERT(size <= place.size - place.offset, "a block is freed once, with its size",
+                 about(misuse_kind::wrong_size));
 }
 
 void* tagged_arenas::view::allocate_elsewhere(std::size_t size, alignment align) noexcept {

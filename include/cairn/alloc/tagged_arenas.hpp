@@ -137,14 +137,14 @@ public:
 
     /// Ends every block of `t` at once; no destructor runs. Its blocks go to the pool of blocks,
     /// large ones to the upstream.
-    /// Requires: `t` lives, and its views have ended; no tag does nothing.
-    void end(tag t) noexcept;
+    /// Requires: `t` is of this object and lives, and its views have ended; no tag does nothing.
+    void end(tag t, call_site from = call_site::current()) noexcept;
 
     /// Memory of `t` for one job. A view of no tag, or of one that has ended, refuses every
     /// request. Cost: none; its first request takes a block.
-    [[nodiscard]] view local(tag t) noexcept;
+    [[nodiscard]] view local(tag t, call_site from = call_site::current()) noexcept;
 
-    /// True between begin() and end().
+    /// True between begin() and end(). Requires: `t` is of this object.
     [[nodiscard]] bool is_live(tag t) const noexcept {
         return t.record_ != nullptr &&
                t.record_->life.load(detail::memory_order::relaxed) == t.life_;
@@ -174,6 +174,8 @@ private:
     [[nodiscard]] block* block_from_upstream(std::size_t size) noexcept;
     void give_to_upstream(block* first) noexcept;
     [[nodiscard]] bool make_records() noexcept;
+    /// Checked builds: stops the program unless `t` is no tag, or one of this object.
+    void expect_own(tag t, call_site from) const noexcept;
 
     struct record_group;
     static detail::address_place place_of(const void* object, const void* address) noexcept;
@@ -222,7 +224,10 @@ public:
     }
 
     /// Gives the bytes back at once when `p` is the newest block; otherwise at the end of the tag.
-    void deallocate(void* p, std::size_t size, alignment = default_alignment) noexcept {
+    /// Requires: `p` is nullptr or came from a view of this tag, with `size`, and was not freed.
+    void deallocate(void* p, std::size_t size, alignment = default_alignment,
+                    call_site from = call_site::current()) noexcept {
+        if constexpr (asserts_enabled) { expect_block(p, size, from); }
         region_.deallocate(p, size);
     }
 
@@ -240,11 +245,15 @@ public:
 private:
     friend class tagged_arenas;
 
-    view(tagged_arenas& owner, tag t) noexcept;
+    view(tagged_arenas& owner, tag t, call_site from) noexcept;
     [[nodiscard]] void* allocate_elsewhere(std::size_t size, alignment align) noexcept;
     void finish() noexcept;
     void take(view& from) noexcept;
     void expect_live() const noexcept;
+    /// Checked builds: stops the program unless `p` is a block of `size` bytes of the tag, as far
+    /// as the edges of its blocks can tell. nullptr and size 0 pass. O(blocks of the tag) where `p`
+    /// is not in the view's own block.
+    void expect_block(const void* p, std::size_t size, call_site from) const noexcept;
 
     detail::bump_region region_;
     tagged_arenas* owner_ = nullptr;  // nullptr: of no tag
@@ -254,6 +263,8 @@ private:
 
 static_assert(byte_allocator<tagged_arenas::view> && resizes_in_place<tagged_arenas::view>);
 
-inline tagged_arenas::view tagged_arenas::local(tag t) noexcept { return view{*this, t}; }
+inline tagged_arenas::view tagged_arenas::local(tag t, call_site from) noexcept {
+    return view{*this, t, from};
+}
 
 }}  // namespace cairn::CAIRN_FLAVOUR

@@ -150,8 +150,9 @@ void basic_offset_heap<Offset>::expect_live(offset_allocation a, const char* sen
     }
     known.values[0] = {"node", a.index};
     known.values[1] = {"life in the name", a.generation};
-    if (a.index >= node_count_ || a.generation - first_generation_ >=
-                                      nodes_[a.index].generation - first_generation_) {
+    const auto lives_before = [this](std::uint32_t life) { return life - first_generation_; };
+    if (a.index >= node_count_ ||
+        lives_before(a.generation) >= lives_before(nodes_[a.index].generation)) {
         known.kind = misuse_kind::foreign_handle;
         detail::assert_failed("contains(a)", "an allocation is used with its own heap", known);
     }
