@@ -21,6 +21,19 @@ struct end_of_thread {
     }
 };
 
+/// Checked builds: the memory of an open scope is not taken away.
+void expect_no_scope([[maybe_unused]] const detail::scratch_pair& mine,
+                     [[maybe_unused]] call_site from) noexcept {
+    CAIRN_ASSERT(mine.first.open_scope_count() + mine.second.open_scope_count() == 0,
+                 "scratch scopes end before the thread's scratch memory is released or configured",
+                 {.kind = misuse_kind::out_of_order,
+                  .object = &mine,
+                  .type = "scratch",
+                  .caller = from,
+                  .values = {{"open scopes",
+                              mine.first.open_scope_count() + mine.second.open_scope_count()}}});
+}
+
 }  // namespace
 
 detail::scratch_pair& detail::this_threads_scratch() noexcept {
@@ -30,14 +43,17 @@ detail::scratch_pair& detail::this_threads_scratch() noexcept {
     return guard.mine;
 }
 
-void release_scratch() noexcept {
+void release_scratch(call_site from) noexcept {
     detail::scratch_pair& mine = detail::this_threads_scratch();
+    expect_no_scope(mine, from);
     mine.first.reset(reset_policy::release());
     mine.second.reset(reset_policy::release());
 }
 
-void configure_scratch(std::size_t first_block_size, allocator_ref upstream) noexcept {
+void configure_scratch(std::size_t first_block_size, allocator_ref upstream,
+                       call_site from) noexcept {
     detail::scratch_pair& mine = detail::this_threads_scratch();
+    expect_no_scope(mine, from);
     // An assignment gives back what the arena held: what lies in it is gone.
     mine.first = growing_arena{first_block_size, upstream};
     mine.second = growing_arena{first_block_size, upstream};

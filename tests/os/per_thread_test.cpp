@@ -1,5 +1,6 @@
 // Behaviours of cairn/os/per_thread.hpp.
 #include <cairn/os/per_thread.hpp>
+#include <cairn/testing/expect_broken_promise.hpp>
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -182,3 +183,23 @@ TEST(per_thread, the_number_that_threads_share_has_no_slot) {
     EXPECT_EQ(late, nullptr);
 }
 #endif
+
+TEST(per_thread, a_function_that_comes_back_is_named_before_it_waits_for_itself) {
+    if (!asserts_enabled) { GTEST_SKIP() << "asserts are off"; }
+    constexpr const char* sentence =
+        "a function that a per_thread calls does not use the same per_thread";
+    const auto update = expect_broken_promise([] {
+        per_thread<int> all{0};
+        all.update([&](int&) { all.update([](int& n) { ++n; }); });
+    });
+    EXPECT_STREQ(update.sentence(), sentence) << update;
+    const auto loop = expect_broken_promise([] {
+        per_thread<int> all{0};
+        all.for_each([&](int&) { all.update([](int& n) { ++n; }); });
+    });
+    EXPECT_STREQ(loop.sentence(), sentence) << loop;
+    per_thread<int> all{0};
+    all.update([](int& n) { ++n; });
+    all.update([](int& n) { ++n; });
+    EXPECT_EQ(all.combine(0, std::plus{}), 2);
+}

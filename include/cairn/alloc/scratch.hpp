@@ -87,11 +87,12 @@ template <class... Avoid>
 void scratch(const Avoid&...) = delete;  // of arenas: no pointer, size, container, allocator_ref
 
 /// Gives this thread's scratch memory back. Requires: no scratch scope is open on this thread.
-CAIRN_DETAIL_MODULE_LOCAL void release_scratch() noexcept;
+CAIRN_DETAIL_MODULE_LOCAL void release_scratch(call_site from = call_site::current()) noexcept;
 
 /// Sets the upstream of this thread's scratch blocks and the first size. Frees held blocks.
 /// Requires: no scratch scope is open on this thread; `upstream` outlives the thread's last use.
 CAIRN_DETAIL_MODULE_LOCAL void configure_scratch(std::size_t first_block_size,
-                                                 allocator_ref upstream) noexcept;
+                                                 allocator_ref upstream,
+                                                 call_site from = call_site::current()) noexcept;
 
 }}  // namespace cairn::CAIRN_FLAVOUR

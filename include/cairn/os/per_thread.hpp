@@ -109,7 +109,7 @@ public:
     template <class F>
     decltype(auto) update(F&& f) {
         if (T* const mine = local()) [[likely]] { return static_cast<F&&>(f)(*mine); }
-        const lock_scope locked{shared_.lock};
+        const shared_scope held{shared_};
         return static_cast<F&&>(f)(shared_.value);
     }
 
@@ -131,10 +131,11 @@ public:
     }
 
     /// f(T&) for every value, the shared one last. Threads: see above.
+    /// Requires: f does not call update() or for_each() of the same object.
     template <class F>
     void for_each(F&& f) {
         for (std::size_t i = 0; i < slots_.count; ++i) { f(slots_.first[i].value); }
-        const lock_scope locked{shared_.lock};
+        const shared_scope held{shared_};
         f(shared_.value);
     }
 
@@ -152,6 +153,37 @@ private:
     struct alignas(cache_line_size) shared_slot {
         T value;
         mutex lock{};
+#if CAIRN_ASSERTS
+        detail::atomic<const void*> holder{};  // an address of the thread that has the lock
+#endif
+    };
+
+    /// Holds the lock of the shared value. Checked builds name a thread that would wait for itself.
+    class shared_scope {
+    public:
+        explicit shared_scope(shared_slot& slot) noexcept : slot_{slot} {
+#if CAIRN_ASSERTS
+            CAIRN_ASSERT(slot.holder.load(detail::memory_order::relaxed) != &detail::this_thread,
+                         "a function that a per_thread calls does not use the same per_thread",
+                         {.object = compiler::address_of(slot.value), .type = "per_thread"});
+#endif
+            slot.lock.lock();
+            note(&detail::this_thread);
+        }
+        ~shared_scope() {
+            note(nullptr);
+            slot_.lock.unlock();
+        }
+        shared_scope(const shared_scope&) = delete;
+        shared_scope& operator=(const shared_scope&) = delete;
+
+    private:
+        void note([[maybe_unused]] const void* thread) noexcept {
+#if CAIRN_ASSERTS
+            slot_.holder.store(thread, detail::memory_order::relaxed);
+#endif
+        }
+        shared_slot& slot_;
     };
 
     detail::per_thread_slots<slot> slots_;

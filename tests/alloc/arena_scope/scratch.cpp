@@ -12,8 +12,10 @@
 #include <cairn/debug/guarded.hpp>
 #include <cairn/debug/tracked.hpp>
 #include <cairn/std/std_allocator.hpp>
+#include <cairn/testing/expect_broken_promise.hpp>
 #include <gtest/gtest.h>
 
+#include <source_location>
 #include <thread>
 
 #include "support/test_upstream.hpp"
@@ -64,6 +66,21 @@ TEST(scratch, each_thread_has_its_own_and_takes_nothing_before_first_use) {
         (void)again.allocate(100);
     }}.join();
     EXPECT_EQ(upstream.live_count(), 0u) << "the thread's end gives everything back";
+}
+
+TEST(scratch, memory_of_an_open_scope_is_not_released_or_configured) {
+    if (!asserts_enabled) { GTEST_SKIP() << "asserts are off"; }
+    const auto outer = scratch();
+    const auto inner = scratch(outer);  // in the other arena
+    const unsigned line = std::source_location::current().line();
+    const auto released = expect_broken_promise([] { release_scratch(); });
+    const auto configured = expect_broken_promise([] { configure_scratch(1024, system_memory()); });
+    EXPECT_TRUE(released.says("scratch scopes end before")) << released;
+    EXPECT_EQ(released.kind(), misuse_kind::out_of_order);
+    EXPECT_EQ(released.line(), line + 1);
+    EXPECT_EQ(released.value("open scopes"), 2u);
+    EXPECT_TRUE(configured.says("scratch scopes end before")) << configured;
+    EXPECT_EQ(configured.line(), line + 2);
 }
 
 TEST(scratch, both_arenas_of_a_thread_take_from_the_upstream_and_give_back) {
