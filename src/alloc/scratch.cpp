@@ -18,6 +18,7 @@ struct end_of_thread {
             a->reset(reset_policy::release());
             a->set_growth(growing_arena::growth::forbidden);
         }
+        mine.has_ended = true;
     }
 };
 
@@ -54,6 +55,8 @@ void configure_scratch(std::size_t first_block_size, allocator_ref upstream,
                        call_site from) noexcept {
     detail::scratch_pair& mine = detail::this_threads_scratch();
     expect_no_scope(mine, from);
+    // What a later destructor of this thread would take now would never go back.
+    if (mine.has_ended) { return; }
     // An assignment gives back what the arena held: what lies in it is gone.
     mine.first = growing_arena{first_block_size, upstream};
     mine.second = growing_arena{first_block_size, upstream};

@@ -35,6 +35,7 @@ namespace detail {
 struct scratch_pair {
     growing_arena first;
     growing_arena second;
+    bool has_ended = false;  // with its thread: both refuse every request
 };
 
 /// This thread's two arenas. Out of line: thread-locals with destructors cost a guard anyway.

@@ -167,6 +167,8 @@ public:
                                    const limits_type& limits) noexcept;
 
     /// The copy is done: the allocation is at `m.to` now. Its name stays.
+    /// Requires, for these: `m` is in flight. It was neither committed nor cancelled, and reset()
+    /// has not forgotten it. Unchecked builds ignore it otherwise.
     void commit(const move& m, call_site from = call_site::current()) noexcept;
     /// There will be no copy: the destination is free again.
     void cancel(const move& m, call_site from = call_site::current()) noexcept;
@@ -247,6 +249,7 @@ private:
     /// and `kind` are for an allocation that is gone.
     void expect_live(offset_allocation a, const char* sentence, misuse_kind kind,
                      call_site from) const noexcept;
+    [[nodiscard]] bool is_in_flight(const move& m, call_site from) const noexcept;
     void expect_used(offset_allocation a, call_site from) const noexcept {
         expect_live(a, "an allocation is used while it lives", misuse_kind::stale_handle, from);
     }

@@ -138,7 +138,9 @@ TEST(scratch, finds_the_arena_of_the_result_through_wrappers) {
 struct uses_scratch_at_the_end {
     void* got = &got;
     void** to = nullptr;
+    test_upstream* upstream = nullptr;  // which the destructor configures, too
     ~uses_scratch_at_the_end() {
+        if (upstream != nullptr) { configure_scratch(1024, *upstream); }
         auto late = scratch();
         *to = late.allocate(100);
     }
@@ -156,4 +158,17 @@ TEST(scratch, has_no_memory_in_destructors_that_run_after_its_own_end) {
     }}.join();
     EXPECT_EQ(late, nullptr);
     EXPECT_EQ(upstream.live_count(), 0u) << "all memory of the thread went back";
+}
+
+TEST(scratch, is_not_configured_after_its_own_end) {
+    test_upstream upstream;
+    void* late = &upstream;
+    std::thread{[&] {
+        thread_local uses_scratch_at_the_end first;
+        first.to = &late;
+        first.upstream = &upstream;
+        auto s = scratch();
+    }}.join();
+    EXPECT_EQ(late, nullptr);
+    EXPECT_EQ(upstream.request_count(), 0u) << "nothing would give that memory back";
 }

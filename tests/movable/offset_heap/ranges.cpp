@@ -253,3 +253,27 @@ TYPED_TEST(offset_heap_test, unchecked_builds_pin_only_what_lives) {
     EXPECT_EQ(h.stats().largest_free, 1000u);
     EXPECT_TRUE(h.allocate(1000));
 }
+
+TYPED_TEST(offset_heap_test, unchecked_builds_end_a_move_once) {
+    if (asserts_enabled) { GTEST_SKIP() << "checked builds name it"; }
+    basic_offset_heap<TypeParam> h{1000};
+    const auto hole = h.allocate(10);
+    const auto moves = h.allocate(10);
+    h.deallocate(hole);
+    typename basic_offset_heap<TypeParam>::move m[1] = {};
+    ASSERT_EQ(h.plan(m, 1, {1, 1000, 100}), 1u);
+    h.commit(m[0]);
+    h.commit(m[0]);
+    h.cancel(m[0]);
+    EXPECT_EQ(h.moves_in_flight(), 0u);
+    EXPECT_EQ(h.offset(moves), 0u);
+    h.validate();
+    (void)h.allocate(10);
+    h.deallocate(moves);
+    ASSERT_EQ(h.plan(m, 1, {1, 1000, 100}), 1u);
+    h.reset();
+    h.commit(m[0]);
+    EXPECT_EQ(h.moves_in_flight(), 0u);
+    h.validate();
+    EXPECT_TRUE(h.allocate(1000));
+}

@@ -146,14 +146,21 @@ void basic_offset_heap<Offset>::swap_places(std::uint32_t a, std::uint32_t b) no
     planner_.exchange(a, b);
 }
 
+/// Checked builds stop with a sentence instead of saying false.
+template <std::unsigned_integral Offset>
+bool basic_offset_heap<Offset>::is_in_flight(const move& m, call_site from) const noexcept {
+    if constexpr (asserts_enabled) { expect_used(m.what, from); }
+    const bool result = contains(m.what) && nodes_[m.what.index].kind == state::moving &&
+                        m.reserved < node_count_ && nodes_[m.reserved].kind == state::reserved;
+    CAIRN_ASSERT(result, "a move is committed or cancelled once",
+                 {.object = this, .type = "offset_heap", .caller = from});
+    return result;
+}
+
 /// The old range of the allocation becomes free and merges with its free neighbours.
 template <std::unsigned_integral Offset>
 void basic_offset_heap<Offset>::commit(const move& m, call_site from) noexcept {
-    if constexpr (asserts_enabled) { expect_used(m.what, from); }
-    CAIRN_ASSERT(nodes_[m.what.index].kind == state::moving && m.reserved < node_count_ &&
-                     nodes_[m.reserved].kind == state::reserved,
-                 "a move is committed or cancelled once",
-                 {.object = this, .type = "offset_heap", .caller = from});
+    if (!is_in_flight(m, from)) { return; }
     const std::uint32_t at = m.what.index;
     const std::uint32_t hole = m.reserved;
     --in_flight_;
@@ -181,11 +188,7 @@ void basic_offset_heap<Offset>::commit(const move& m, call_site from) noexcept {
 /// The allocation stays where it is, and no plan of this round proposes it again.
 template <std::unsigned_integral Offset>
 void basic_offset_heap<Offset>::cancel(const move& m, call_site from) noexcept {
-    if constexpr (asserts_enabled) { expect_used(m.what, from); }
-    CAIRN_ASSERT(nodes_[m.what.index].kind == state::moving && m.reserved < node_count_ &&
-                     nodes_[m.reserved].kind == state::reserved,
-                 "a move is committed or cancelled once",
-                 {.object = this, .type = "offset_heap", .caller = from});
+    if (!is_in_flight(m, from)) { return; }
     --in_flight_;
     nodes_[m.what.index].kind = state::used;
     free_node(m.reserved);
