@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <optional>
 #include <random>
 #include <vector>
 
@@ -186,4 +187,57 @@ TEST(attached_column, that_has_no_room_refuses_the_row_in_reserved_addresses_too
         EXPECT_EQ(follower.told[full], 1);
         rows.rows_memory().unfollow(follower);
     }
+}
+
+TEST(attached_column, shrink_to_fit_gives_back_what_a_peak_took) {
+    test_upstream upstream;
+    slot_table<unit, soa> rows;
+    attached_column<int> heat{rows, -1, upstream};
+    ASSERT_TRUE(heat.shrink_to_fit()) << "there is nothing to give back";
+    std::vector<handle<unit>> made;
+    for (int i = 0; i < 20'000; ++i) {
+        made.push_back(rows.emplace(i, 0.0f));
+        heat[rows.size() - 1] = i;
+    }
+    const std::size_t peak = upstream.live_size();
+    for (std::size_t i = 20; i < made.size(); ++i) { EXPECT_TRUE(rows.erase(made[i])); }
+    ASSERT_TRUE(heat.shrink_to_fit());
+    EXPECT_EQ(upstream.live_size(), 2 * rows.capacity() * sizeof(int)) << "what the table may fill";
+    ASSERT_TRUE(rows.shrink_to_fit());
+    upstream.refuse_from(upstream.request_count(), 1);
+    EXPECT_FALSE(heat.shrink_to_fit());
+    EXPECT_GT(upstream.live_size(), peak / 2);
+    ASSERT_TRUE(heat.shrink_to_fit());
+    EXPECT_LT(upstream.live_size(), peak / 100);
+    EXPECT_EQ(heat.capacity(), rows.capacity());
+    for (int i = 0; i < 20; ++i) { EXPECT_EQ(heat[static_cast<std::size_t>(i)], i); }
+    for (int i = 0; i < 1000; ++i) { ASSERT_TRUE(rows.emplace(i, 0.0f)); }
+    EXPECT_EQ(heat[19], 19);
+    EXPECT_EQ(heat[1019], -1);
+}
+
+TEST(attached_column, shrinks_in_reserved_addresses_and_after_its_table) {
+    test_upstream upstream;
+    std::optional<table<unit, soa>> rows{std::in_place};
+    ASSERT_TRUE(rows->reserve_address_space(1'000'000));
+    attached_column<int> heat{*rows, 0};
+    attached_column<int> orphan{*rows, 0, upstream};
+    while (rows->size() < 500'000) { ASSERT_TRUE(rows->push_back({1, 0})); }
+    const int* const where = heat.values().data();
+    heat[7] = 7;
+    while (rows->size() > 10) { rows->pop_back(); }
+    ASSERT_TRUE(rows->shrink_to_fit());
+    ASSERT_TRUE(heat.shrink_to_fit());
+    EXPECT_EQ(heat.values().data(), where) << "nothing moves inside reserved addresses";
+    EXPECT_EQ(heat[7], 7);
+    EXPECT_LT(heat.capacity(), 1000u);
+    ASSERT_TRUE(orphan.shrink_to_fit());
+    EXPECT_LT(orphan.capacity(), 1000u);
+    while (rows->size() < 100'000) { ASSERT_TRUE(rows->push_back({1, 0})); }
+    EXPECT_EQ(heat[7], 7);
+    EXPECT_EQ(heat[99'999], 0);
+    rows.reset();
+    ASSERT_TRUE(heat.shrink_to_fit());
+    EXPECT_EQ(heat.capacity(), 0u);
+    EXPECT_TRUE(heat.values().empty());
 }

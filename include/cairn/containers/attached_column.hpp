@@ -20,6 +20,7 @@
 //            moves.
 // Cost:      one indirect call per attached column when a row is added or moved; none without. Two
 //            values a row: the second half is room to sort in.
+// Memory:    a peak of the table keeps its memory until shrink_to_fit(), here and in the table.
 // Lifetimes: the column detaches itself at its end; when the table ends first, the column is empty.
 //            A moved table takes its attached columns along.
 #pragma once
@@ -102,6 +103,22 @@ public:
     /// The values of all rows, from a cache line on.
     [[nodiscard]] std::span<T> values() noexcept { return {data(), size()}; }
     [[nodiscard]] std::span<const T> values() const noexcept { return {data(), size()}; }
+    /// Rows whose values have memory.
+    [[nodiscard]] std::size_t capacity() const noexcept { return capacity_; }
+
+    /// Gives back what the rows for which the table has memory do not need; all of it when the
+    /// table has ended. To give back what a peak took, shrink the table first. values() and
+    /// references end. Cost: copies each value, unless the memory shrinks where it stands: inside
+    /// reserved addresses, where pages go and the addresses stay.
+    /// Returns: false when the upstream has no smaller block; nothing has changed then.
+    [[nodiscard]] bool shrink_to_fit() noexcept {
+        const std::size_t rows = rows_ != nullptr ? rows_->capacity : 0;
+        if (rows >= capacity_) { return true; }
+        detail::growable_memory::left_block old;
+        if (!memory_.shrink(2 * rows * sizeof(T), &old)) { return false; }
+        capacity_ = rows;
+        return true;
+    }
 
 private:
     struct link : detail::table_follower {

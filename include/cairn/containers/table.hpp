@@ -141,8 +141,9 @@ public:
     [[nodiscard]] bool reserve_address_space(std::size_t rows_max, page_options how = {}) noexcept {
         return m_.reserve_address_space(layout::desc, rows_max, how);
     }
-    /// Gives unused memory back; not inside reserved addresses. Returns: false when there is none
-    /// for the smaller copy.
+    /// Gives unused memory back. Cost: moves each row; inside reserved addresses none: pages go,
+    /// and the addresses stay. Attached columns have a shrink_to_fit() of their own.
+    /// Returns: false when there is no memory for the smaller copy.
     [[nodiscard]] bool shrink_to_fit() {
         [[maybe_unused]] const auto change = begin_change();
         return m_.shrink_to_fit(layout::desc);

@@ -204,7 +204,11 @@ bool table_memory::reserve(const layout_desc& desc, std::size_t rows, reserve_st
 
 bool table_memory::shrink_to_fit(const layout_desc& desc) noexcept {
     // No smaller block would hold the rows: there is nothing to do.
-    if (is_reserved || rounded_capacity(desc, size) == capacity) { return true; }
+    if (rounded_capacity(desc, size) >= capacity) { return true; }
+    if (is_reserved) {
+        decommit_rows(desc, rounded_capacity(desc, size));
+        return true;
+    }
     if (size != 0) { return move_to_new_block(*this, desc, size); }
     free_block(desc, {std::exchange(base, nullptr), std::exchange(capacity, 0)});
     pitch = 0;
@@ -882,12 +886,53 @@ bool table_memory::reserve_address_space(const layout_desc& desc, std::size_t ro
     return true;
 }
 
+namespace {
+
+/// Calls visit(first, last) for the bytes of the rows [from, to) in each column, or in all blocks
+/// of lanes, counted from the base. Returns: false, at once, when visit does.
+template <class Visit>
+bool visit_bytes_of_rows(const table_memory& m, const layout_desc& desc, std::size_t from,
+                         std::size_t to, Visit visit) {
+    if (desc.lanes != 0) {
+        return visit(from / desc.lanes * desc.block_size, to / desc.lanes * desc.block_size);
+    }
+    for (std::size_t c = 0; c < desc.column_count; ++c) {
+        const column_desc& column = desc.columns[c];
+        const std::size_t begin = m.pitch * column.before + c * desc.skew;
+        if (!visit(begin + from * column.size, begin + to * column.size)) { return false; }
+    }
+    return true;
+}
+
+std::size_t page_size_of(const page_options& how) noexcept {
+    return how.huge_pages ? page_memory::huge_size() : page_memory::size();
+}
+
+}  // namespace
+
+//      column k   | rows that stay |  rows without a use  |  addresses only  |  column k + 1 ...
+//      pages      +----+----+----+----+----+----+----+----+----+----+----+
+//                                ^ first        ^ last: rounded inwards
+void table_memory::decommit_rows(const layout_desc& desc, std::size_t rows) noexcept {
+    const std::size_t page = page_size_of(how);
+    (void)visit_bytes_of_rows(*this, desc, rows, capacity,
+                              [&](std::size_t first, std::size_t last) {
+                                  first = round_up(first, alignment{page});
+                                  last = last / page * page;
+                                  if (first < last) {
+                                      page_memory::decommit(base + first, last - first);
+                                  }
+                                  return true;
+                              });
+    capacity = rows;
+}
+
 //      column k   | rows with memory |  new rows  |  addresses only  |  column k + 1 ...
 //      pages      +----+----+----+----+----+----+----+----+----+----+----+
 //                                ^ first       ^ last: rounded outwards; a page may be given twice
 bool table_memory::commit_rows(const layout_desc& desc, std::size_t rows) noexcept {
     // One step is about 256 KiB in all columns together: rare, and short; or a huge page.
-    const std::size_t page = how.huge_pages ? page_memory::huge_size() : page_memory::size();
+    const std::size_t page = page_size_of(how);
     const std::size_t step_bytes = how.huge_pages ? page : std::size_t{256} << 10;
     const std::size_t row_bytes = desc.lanes != 0 ? desc.block_size / desc.lanes : desc.block_size;
     const std::size_t step = rounded_capacity(desc, step_bytes / row_bytes + 64);
@@ -909,20 +954,7 @@ bool table_memory::commit_rows(const layout_desc& desc, std::size_t rows) noexce
         if (how.prefault) { page_memory::prefault(base + first, last - first); }
         return true;
     };
-    if (desc.lanes != 0) {
-        if (!commit(capacity / desc.lanes * desc.block_size,
-                    target / desc.lanes * desc.block_size)) {
-            return false;
-        }
-    } else {
-        for (std::size_t c = 0; c < desc.column_count; ++c) {
-            const column_desc& column = desc.columns[c];
-            const std::size_t begin = pitch * column.before + c * desc.skew;
-            if (!commit(begin + capacity * column.size, begin + target * column.size)) {
-                return false;
-            }
-        }
-    }
+    if (!visit_bytes_of_rows(*this, desc, capacity, target, commit)) { return false; }
     const std::size_t before = capacity;
     capacity = target;
     if (detail::poison_is_seen()) { poison_rows(desc, before, target - before); }

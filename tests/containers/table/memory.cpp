@@ -113,18 +113,32 @@ TEST(table, reserved_rows_are_touched_ahead_of_need_and_take_huge_pages_where_th
     }
 }
 
-TEST(table, in_reserved_addresses_it_does_not_shrink) {
-    table<particle<>, soa> t;
-    ASSERT_TRUE(t.reserve_address_space(100000));
-    fill(t, 10);
-    const auto* const first = t.column<&particle<>::id>().data();
-    const std::size_t capacity = t.capacity();
-    EXPECT_TRUE(t.shrink_to_fit());
-    EXPECT_EQ(t.column<&particle<>::id>().data(), first);
-    EXPECT_EQ(t.capacity(), capacity);
-    fill(t, 1000);
-    EXPECT_EQ(t.column<&particle<>::id>().data(), first);
-    t.validate();
+TEST(table, in_reserved_addresses_it_shrinks_and_no_row_moves) {
+    for (const bool huge : {false, true}) {
+        table<particle<>, soa> t;
+        ASSERT_TRUE(t.reserve_address_space(1'000'000, {.huge_pages = huge}));
+        EXPECT_TRUE(t.shrink_to_fit()) << "there is nothing to give back";
+        fill(t, 10);
+        const auto* const first = t.column<&particle<>::id>().data();
+        for (int round = 0; round < 3; ++round) {
+            fill(t, 500'000);
+            while (t.size() > 10) { t.pop_back(); }
+            EXPECT_TRUE(t.shrink_to_fit());
+            EXPECT_LT(t.capacity(), 1000u);
+            EXPECT_EQ(t.column<&particle<>::id>().data(), first);
+            for (int i = 0; i < 10; ++i) {
+                EXPECT_EQ(t.column<&particle<>::id>()[static_cast<std::size_t>(i)], sample(i).id);
+            }
+            t.validate();
+        }
+        fill(t, 1000);
+        t.clear();
+        EXPECT_TRUE(t.shrink_to_fit());
+        EXPECT_EQ(t.capacity(), 0u);
+        fill(t, 1000);
+        EXPECT_EQ(t.column<&particle<>::id>().data(), first);
+        t.validate();
+    }
 }
 
 #if defined(__linux__)

@@ -139,7 +139,7 @@ struct table_memory {
     /// returns false; nothing has changed then.
     [[nodiscard]] bool reserve(const layout_desc& desc, std::size_t rows,
                                reserve_step also = {}) noexcept;
-    /// Has no effect inside reserved addresses.
+    /// As table::shrink_to_fit().
     [[nodiscard]] bool shrink_to_fit(const layout_desc& desc) noexcept;
 
     /// Takes addresses for `rows_max` rows and no memory yet. Requires: base is null.
@@ -149,6 +149,9 @@ struct table_memory {
     /// Gives memory to at least `rows` rows inside the reserved addresses. Nothing moves.
     /// Returns: false when they are too few, or the system or a follower refuses.
     [[nodiscard]] bool commit_rows(const layout_desc& desc, std::size_t rows) noexcept;
+    /// Only the first `rows` rows keep their memory; whole pages go. Requires: it is reserved;
+    /// rows >= size, and is a rounded_capacity().
+    void decommit_rows(const layout_desc& desc, std::size_t rows) noexcept;
 
     /// A block for one row more than there are: twice the rows, or what can be had of that
     /// (growth.hpp).
