@@ -29,7 +29,8 @@
 // Look elsewhere for: one owner (unique_handle.hpp); objects without a store (make_shared_in).
 //
 // Cost:      two words; a copy is an increment (a locked one: atomic_count). 16 bytes per slot of
-//            the store. Cells never move: they come in blocks that double.
+//            the store. Cells never move: they come in blocks that double. A peak keeps its memory
+//            until shrink_to_fit().
 // Errors:    exhausted: an empty shared_handle; nothing has changed.
 #pragma once
 

@@ -2,14 +2,18 @@
 #include <cairn/owners/inside/cell_blocks.hpp>
 
 #include <cstring>
+#include <utility>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
-cell_blocks::~cell_blocks() {
+cell_blocks::~cell_blocks() { shrink(0); }
+
+void cell_blocks::shrink(std::size_t count) noexcept {
     for (std::size_t b = 0; b < block_count_max; ++b) {
-        if (blocks_[b] != nullptr) {
-            upstream_.deallocate(blocks_[b], (first_count << b) * cell_size_, cache_line_alignment);
-        }
+        if (blocks_[b] == nullptr || first_of(b) < count) { continue; }
+        // Before the call: a deallocate() of the user may come back into the store.
+        std::byte* const block = std::exchange(blocks_[b], nullptr);
+        upstream_.deallocate(block, (first_count << b) * cell_size_, cache_line_alignment);
     }
 }
 

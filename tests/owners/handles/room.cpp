@@ -1,5 +1,5 @@
-// reserve() of cairn/owners/shared_handle.hpp and cairn/owners/deferred_store.hpp: room that is paid
-// for before the frame.
+// reserve() and shrink_to_fit() of cairn/owners/shared_handle.hpp and
+// cairn/owners/deferred_store.hpp: room that is paid for before the frame, and given back.
 #include <cairn/containers/slot_map.hpp>
 #include <cairn/containers/slot_policy.hpp>
 #include <cairn/containers/slot_table.hpp>
@@ -93,4 +93,42 @@ TYPED_TEST(store_with_room, more_than_handles_can_name_is_refused_before_anythin
     TypeParam store{memory};
     EXPECT_FALSE(store.reserve(std::numeric_limits<std::size_t>::max()));
     EXPECT_EQ(memory.request_count(), 0u);
+}
+
+TYPED_TEST(store_with_room, shrink_to_fit_gives_back_what_a_peak_took) {
+    test_upstream memory;
+    TypeParam store{memory};
+    ASSERT_TRUE(store.shrink_to_fit()) << "there is nothing to give back";
+    owners_of<TypeParam> owners;
+    for (int round = 0; round != 2; ++round) {
+        while (owners.size() != 20'000) { owners.push_back(store.make()); }
+        const std::size_t peak = memory.live_size();
+        while (owners.size() != 20) { owners.pop_back(); }
+        (void)store.collect();
+        ASSERT_TRUE(store.shrink_to_fit());
+        EXPECT_LT(memory.live_size(), peak / 4);
+        for (const auto& owner : owners) { EXPECT_TRUE(store.objects().contains(owner.handle())); }
+        store.objects().validate();
+    }
+    owners.clear();
+    (void)store.collect();
+    ASSERT_TRUE(store.shrink_to_fit());
+    EXPECT_EQ(memory.live_size(), 0u) << "the cells go, too";
+    owners.push_back(store.make());
+    EXPECT_TRUE(owners.back());
+}
+
+TYPED_TEST(store_with_room, objects_that_wait_keep_their_cells_when_the_store_shrinks) {
+    TypeParam store{destroys::in_collect};
+    owners_of<TypeParam> owners;
+    while (owners.size() != 2000) { owners.push_back(store.make()); }
+    while (owners.size() != 1000) { owners.pop_back(); }
+    ASSERT_TRUE(store.shrink_to_fit());
+    EXPECT_EQ(store.objects().size(), 2000u);
+    owners.clear();
+    (void)store.collect({.steps = 1500});
+    ASSERT_TRUE(store.shrink_to_fit());
+    EXPECT_EQ(store.objects().size(), 500u);
+    (void)store.collect();
+    EXPECT_EQ(store.objects().size(), 0u);
 }

@@ -40,6 +40,10 @@ public:
     /// Makes all cells below `count`. Returns: false when exhausted; blocks that were had are kept.
     [[nodiscard]] bool reserve(std::size_t count) noexcept;
 
+    /// Gives back the blocks that have no cell below `count`. A cell that is made again is zero.
+    /// Requires: no thread is in find(), and none looks at a cell from `count` on.
+    void shrink(std::size_t count) noexcept;
+
     /// Requires: find_or_make(index) found or made it once, and before this call.
     [[nodiscard]] void* at(std::size_t index) const noexcept {
         const std::size_t block = block_of(index);

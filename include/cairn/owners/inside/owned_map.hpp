@@ -53,6 +53,18 @@ public:
         return map_.reserve(count) && cells_.reserve(detail::slot_count_of(map_));
     }
 
+    /// Gives back the memory that objects and their cells do not need. The map shrinks, and the
+    /// blocks of cells behind its last slot go. Cells never move, so there may be twice as many as
+    /// the map has slots, and 64 more. Every handle finds what it found.
+    /// Cost:     that of the map's shrink_to_fit().
+    /// Requires: no other thread is in lock() or use_count().
+    /// Returns:  false when the upstream has no smaller block for a part of the map.
+    [[nodiscard]] bool shrink_to_fit() {
+        const bool map_fits = map_.shrink_to_fit();
+        cells_.shrink(detail::slot_count_of(map_));
+        return map_fits;
+    }
+
     /// Destroys objects that ended, and objects that only they owned, until the limit is reached.
     /// Does nothing inside a destructor that this store runs.
     destruction_report collect(const work_limit& limit) noexcept {
