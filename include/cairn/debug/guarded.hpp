@@ -90,6 +90,8 @@ public:
     /// about to forget it too.
     void forget_since(std::uint64_t serial) noexcept;
     void validate() const noexcept;
+    /// As guarded::trim().
+    std::size_t trim() noexcept { return blocks_.shrink(); }
 
     [[nodiscard]] std::uint64_t next_serial() const noexcept { return next_serial_; }
     [[nodiscard]] std::size_t live_count() const noexcept { return blocks_.count(); }
@@ -213,6 +215,12 @@ public:
         guard_.validate();
         if constexpr (validatable<A>) { inner_.validate(); }
     }
+
+    /// Gives back the part of the table of records that the live blocks do not need. The allocator
+    /// inside keeps its memory: inner().trim(), where it has that.
+    /// Cost: O(blocks at the peak). Returns: the bytes that went back to system_memory(); 0 when
+    /// there is no memory for the smaller table.
+    std::size_t trim() noexcept { return guard_.trim(); }
 
     /// Bytes that a request really asks of the allocator inside.
     [[nodiscard]] static std::size_t footprint(std::size_t size, alignment align) noexcept {

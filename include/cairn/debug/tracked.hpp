@@ -21,7 +21,7 @@
 // Invariant: stats().live_size is what was given out through this object and has not come back.
 // Cost:      without the list: five additions and two compares around each call, no memory.
 //            With it: a hash table beside the blocks, 96 to 192 bytes and about 35 ns for each one
-//            (gcc 12, two shared cores, November 2026).
+//            (gcc 12, two shared cores, November 2026). A peak keeps its memory until trim().
 // Threads:   none: wrap it in locked<>.
 // Lifetimes: stays where it is (not movable): what at() gives, and refs, point at it.
 #pragma once
@@ -129,6 +129,9 @@ public:
     /// As tracked::some_sites().
     bool some_sites(slice<track_site> out, track_sites_walk& walk, std::size_t slot_count,
                     std::uint64_t since) const noexcept;
+
+    /// As tracked::trim().
+    std::size_t trim() noexcept { return blocks_.shrink(); }
 
     /// What is live now; `at_end`: what was never freed.
     void report(bool at_end) const noexcept;
@@ -286,6 +289,12 @@ public:
         const std::source_location& where = std::source_location::current()) noexcept {
         return call_site_allocator{this, label, where};
     }
+
+    /// Gives back the part of the list that the live blocks do not need. The allocator inside keeps
+    /// its memory: inner().trim(), where it has that.
+    /// Cost: O(blocks at the peak). Returns: the bytes that went back to system_memory(); 0 without
+    /// the list, and when there is no memory for the smaller one.
+    std::size_t trim() noexcept { return tracker_.trim(); }
 
     [[nodiscard]] const stats_type& stats() const noexcept { return tracker_.stats(); }
     /// As those of budget, so that one may stand for the other.

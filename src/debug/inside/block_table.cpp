@@ -6,6 +6,12 @@
 
 namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
+namespace {
+
+constexpr std::size_t slot_count_min = 64;
+
+}  // namespace
+
 block_table::~block_table() { clear(); }
 
 void block_table::clear() noexcept {
@@ -32,9 +38,9 @@ void block_table::place(const block_record& record) noexcept {
     slots_[i] = record;
 }
 
+/// Requires: a power of two, 64 at least, of which the records fill at most half.
 /// Returns: false, with the old table as it was, when upstream refuses.
-bool block_table::grow() noexcept {
-    const std::size_t new_capacity = capacity_ != 0 ? capacity_ * 2 : 64;
+bool block_table::move_to(std::size_t new_capacity) noexcept {
     void* const memory =
         upstream_.allocate(new_capacity * sizeof(block_record), alignment::of<block_record>());
     if (memory == nullptr) { return false; }
@@ -56,10 +62,23 @@ bool block_table::grow() noexcept {
 }
 
 bool block_table::insert(const block_record& record) noexcept {
-    if (count_ >= capacity_ / 2 && !grow()) { return false; }
+    const bool is_full = count_ >= capacity_ / 2;
+    if (is_full && !move_to(capacity_ != 0 ? capacity_ * 2 : slot_count_min)) { return false; }
     place(record);
     ++count_;
     return true;
+}
+
+std::size_t block_table::shrink() noexcept {
+    const std::size_t old_capacity = capacity_;
+    if (count_ == 0) {
+        clear();
+    } else {
+        const std::size_t wanted = std::bit_ceil(2 * count_);
+        const std::size_t enough = wanted < slot_count_min ? slot_count_min : wanted;
+        if (enough < capacity_ && !move_to(enough)) { return 0; }
+    }
+    return (old_capacity - capacity_) * sizeof(block_record);
 }
 
 block_record* block_table::find(const void* data) noexcept {

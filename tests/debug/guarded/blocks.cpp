@@ -221,3 +221,17 @@ TEST(guarded, with_a_name_tells_who_allocated_or_freed_what_lies_at_an_address) 
         EXPECT_NE(where(block).find(expected), std::string::npos) << where(block);
     }
 }
+
+TEST(guarded, trim_gives_back_the_records_of_a_peak) {
+    test_upstream heap;
+    guarded memory{heap};
+    EXPECT_EQ(memory.trim(), 0u);
+    std::vector<void*> blocks;
+    for (int i = 0; i < 2000; ++i) { blocks.push_back(memory.allocate(16)); }
+    void* const kept = memory.allocate(16);
+    for (void* const p : blocks) { memory.deallocate(p, 16); }
+    EXPECT_GT(memory.trim(), 2000 * sizeof(detail::block_record));
+    memory.validate();
+    memory.deallocate(kept, 16);
+    EXPECT_GT(memory.trim(), 0u);
+}

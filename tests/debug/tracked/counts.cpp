@@ -9,6 +9,7 @@
 #include <map>
 #include <random>
 #include <string>
+#include <vector>
 
 #include "support/allocator_contract.hpp"
 #include "support/death_words.hpp"
@@ -124,4 +125,24 @@ TEST(tracked, the_list_agrees_with_a_model_over_random_operations) {
     }
     for (const auto& [p, size] : model) { memory.deallocate(p, size); }
     EXPECT_EQ(memory.stats().live_count, 0u);
+}
+
+TEST(tracked, trim_gives_back_the_list_of_a_peak_and_keeps_the_sites) {
+    tracked<system_allocator> plain{track_options{}};
+    EXPECT_EQ(plain.trim(), 0u);
+    tracked<system_allocator> listed{track_options{.list = true}};
+    std::vector<void*> blocks;
+    for (int i = 0; i < 10'000; ++i) { blocks.push_back(listed.allocate(16)); }
+    while (blocks.size() > 10) {
+        listed.deallocate(blocks.back(), 16);
+        blocks.pop_back();
+    }
+    EXPECT_GT(listed.trim(), 10'000 * sizeof(detail::block_record));
+    EXPECT_EQ(listed.trim(), 0u);
+    track_site site[2];
+    EXPECT_EQ(listed.sites(site), 1u);
+    EXPECT_EQ(site[0].count, 10u);
+    for (void* const p : blocks) { listed.deallocate(p, 16); }
+    EXPECT_GT(listed.trim(), 0u);
+    EXPECT_EQ(listed.stats().live_size, 0u);
 }

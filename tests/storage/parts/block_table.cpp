@@ -67,3 +67,27 @@ TEST(block_table, gives_each_table_that_it_grew_out_of_back_as_it_was_taken) {
     EXPECT_GT(heap.request_count(), 2u);
     for (std::byte& at : addresses) { EXPECT_NE(table.find(&at), nullptr); }
 }
+
+TEST(block_table, gives_back_what_a_peak_took_and_finds_the_rest) {
+    test_upstream heap;
+    static std::byte addresses[20'000];
+    detail::block_table table{heap};
+    EXPECT_EQ(table.shrink(), 0u) << "there is nothing to give back";
+    for (std::byte& at : addresses) { ASSERT_TRUE(table.insert({.data = &at})); }
+    const std::size_t peak = heap.live_size();
+    for (std::size_t i = 100; i < 20'000; ++i) { table.erase(table.find(&addresses[i])); }
+    heap.refuse_from(heap.request_count(), 1);
+    EXPECT_EQ(table.shrink(), 0u) << "no memory for the smaller table";
+    EXPECT_EQ(heap.live_size(), peak);
+    const std::size_t given = table.shrink();
+    EXPECT_EQ(given, peak - heap.live_size());
+    EXPECT_EQ(heap.live_size(), 256 * sizeof(detail::block_record));
+    for (std::size_t i = 0; i < 20'000; ++i) {
+        ASSERT_EQ(table.find(&addresses[i]) != nullptr, i < 100);
+    }
+    for (std::size_t i = 0; i < 100; ++i) { table.erase(table.find(&addresses[i])); }
+    EXPECT_GT(table.shrink(), 0u);
+    EXPECT_EQ(heap.live_size(), 0u);
+    EXPECT_EQ(table.find(&addresses[0]), nullptr);
+    EXPECT_TRUE(table.insert({.data = &addresses[0]}));
+}

@@ -52,6 +52,10 @@ public:
 
     void clear() noexcept;
 
+    /// Gives back the slots that the records do not need; without records all, else there are 64
+    /// at least. Cost: O(slots). Returns: the bytes that went back; 0 when `upstream` is exhausted.
+    std::size_t shrink() noexcept;
+
     [[nodiscard]] std::size_t count() const noexcept { return count_; }
 
     /// Full and empty ones.
@@ -85,7 +89,7 @@ public:
 
 private:
     [[nodiscard]] std::size_t home_of(const void* data) const noexcept;
-    [[nodiscard]] bool grow() noexcept;
+    [[nodiscard]] bool move_to(std::size_t new_capacity) noexcept;
     void place(const block_record& record) noexcept;
 
     allocator_ref upstream_;
