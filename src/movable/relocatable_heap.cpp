@@ -178,8 +178,7 @@ auto relocatable_heap::allocate(std::size_t size, alignment align, const relocat
     // then refused stays so: nothing that a caller can see has changed.
     // A slot whose entry has room is good, although the table of entries could not grow the last
     // time.
-    const bool is_ready =
-        slots_.prepare() && (slots_.peek() < map_.entry_room() || map_.extend(slots_.capacity()));
+    const bool is_ready = slots_.prepare() && make_entry(slots_.peek());
     use_table();  // the slots may have grown
     if (!is_ready) { return {}; }
     const std::uint32_t slot = slots_.peek();
@@ -198,6 +197,25 @@ auto relocatable_heap::allocate(std::size_t size, alignment align, const relocat
     unpoison(address(slot), size);
     planner_.disturb();
     return handle_type::make(slot, generation);
+}
+
+/// Makes sure that `slot` has an entry. Returns: false when exhausted.
+bool relocatable_heap::make_entry(std::uint32_t slot) noexcept {
+    const std::size_t room = map_.entry_room();
+    if (slot < room) { return true; }
+    // Twice as many, up to one for each slot: behind trim() there are more slots than objects.
+    constexpr std::size_t least = 64;
+    std::size_t wanted = 2 * room < least ? least : 2 * room;
+    wanted = wanted <= slot ? std::size_t{slot} + 1 : wanted;
+    return map_.extend(wanted < slots_.capacity() ? wanted : slots_.capacity());
+}
+
+std::size_t relocatable_heap::trim() noexcept {
+    expect_no_move();
+    std::uint32_t used = slots_.capacity();
+    while (used != 0 && !slots_.is_alive(used - 1)) { --used; }
+    slots_.sort_free();
+    return map_.shrink(used);
 }
 
 void relocatable_heap::expect_object(handle_type h, const char* sentence,

@@ -33,6 +33,8 @@
 //            that is looked at), and the copies. None does work for all objects, but when the table
 //            of slots doubles: options::object_count makes it large enough. The region never grows.
 //            Beside it: 44 bytes for each object, 10 bytes for each KiB.
+// Memory:    a peak of objects keeps the 44 bytes of each. trim() gives back 32 of them; 12 stay,
+//            those of the slot, because get() looks there for every handle of the peak.
 // Threads:   one at a time; get() from many while nothing changes the heap. Threads that read while
 //            another compacts: concurrent_relocatable_heap.
 #pragma once
@@ -263,6 +265,12 @@ public:
     [[nodiscard]] std::uint32_t epoch() const noexcept { return epoch_; }
     [[nodiscard]] std::size_t largest_movable() const noexcept { return largest_movable_; }
 
+    /// Gives back the entries behind the last object in the table, 32 bytes each, those of
+    /// options::object_count too. The slots stay; the lowest free ones are used first from now on,
+    /// so that the next objects need few entries. Objects do not move. Cost: O(slots).
+    /// Returns: the bytes that went back to the upstream; 0 when it has no smaller block.
+    std::size_t trim() noexcept;
+
     // ------------------------------------------------------------------- looking
 
     [[nodiscard]] std::size_t capacity() const noexcept {
@@ -322,6 +330,7 @@ private:
     void start(std::byte* base, const two_sides& r, std::size_t object_count) noexcept;
     void release() noexcept;
     void use_table() noexcept;
+    [[nodiscard]] bool make_entry(std::uint32_t slot) noexcept;
     void unpin(handle_type h) noexcept;
     /// The hooks of objects that move run in the middle of compact(), when the map is open, and
     /// visitors while the list of objects is walked.

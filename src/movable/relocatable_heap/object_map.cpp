@@ -83,6 +83,13 @@ bool object_map::extend(std::size_t count) noexcept {
     return size <= entries_.size() || entries_.grow(size, entries_.size());
 }
 
+std::size_t object_map::shrink(std::size_t count) noexcept {
+    const std::size_t before = entries_.size();
+    growable_memory::left_block old;
+    if (count >= entry_room() || !entries_.shrink(count * sizeof(object_entry), &old)) { return 0; }
+    return before - entries_.size();
+}
+
 // ---------------------------------------------------------------------------- finding
 
 std::uint32_t object_map::largest_hole() const noexcept {

@@ -189,6 +189,22 @@ bool slot_directory<Order>::shrink_to_fit() noexcept {
     return slots_fit && line_fits;
 }
 
+/// A worn-out slot is vacant in life 0, which no free slot is in.
+template <reuse Order>
+void slot_directory<Order>::sort_free() noexcept {
+    const std::uint32_t count = free_count();
+    for (std::uint32_t i = 0, found = 0; found != count; ++i) {
+        const slot& s = slots_[i];
+        if (s.word <= vacant || s.value == promised_mark) { continue; }
+        line_[Order == reuse::fifo ? found : count - 1 - found] = i;
+        ++found;
+    }
+    if (Order == reuse::fifo) {
+        head_ = 0;
+        tail_ = count != capacity_ ? count : 0;
+    }
+}
+
 /// The free slots from `count` on leave the line; the others keep their order.
 template <reuse Order>
 void slot_directory<Order>::narrow_line(std::uint32_t count) noexcept {

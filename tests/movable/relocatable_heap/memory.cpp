@@ -100,4 +100,34 @@ TEST(relocatable_heap_test, reserved_tables_do_not_grow) {
     for (int i = 0; i < 1000; ++i) { ASSERT_TRUE(heap.allocate(16)); }
     EXPECT_EQ(upstream.request_count(), requests);
 }
+
+TEST(relocatable_heap_test, trim_gives_back_what_a_peak_of_objects_took) {
+    test_upstream upstream;
+    relocatable_heap heap{8_MiB, upstream};
+    EXPECT_EQ(heap.trim(), 0u) << "there is nothing to give back";
+    const std::size_t before = upstream.live_size();
+    std::vector<handle> kept;
+    std::vector<handle> gone;
+    while (gone.size() < 100'000) {
+        auto& list = gone.size() < 10 && kept.size() < 10 ? kept : gone;
+        list.push_back(heap.allocate(16));
+        ASSERT_TRUE(list.back());
+    }
+    for (const handle h : gone) { heap.deallocate(h); }
+    const std::size_t peak = upstream.live_size();
+    upstream.refuse_from(upstream.request_count(), 1);
+    EXPECT_EQ(heap.trim(), 0u) << "no memory for the smaller table";
+    const std::size_t given = heap.trim();
+    EXPECT_EQ(upstream.live_size(), peak - given);
+    EXPECT_EQ(upstream.live_size(), before + heap.slot_count() * 12 + kept.size() * 32);
+    heap.validate();
+    for (const handle h : gone) { ASSERT_EQ(heap.get(h), nullptr); }
+    for (const handle h : kept) { EXPECT_NE(heap.get(h), nullptr); }
+    for (int i = 0; i < 1000; ++i) { ASSERT_TRUE(heap.allocate(16)); }
+    EXPECT_LE(upstream.live_size(), peak - given + 2000 * 32) << "the lowest slots come first";
+    heap.compact(everything);
+    while (heap.object_count() < 100'000) { ASSERT_TRUE(heap.allocate(16)); }
+    EXPECT_LE(upstream.live_size(), peak);
+    heap.validate();
+}
 }  // namespace

@@ -81,6 +81,9 @@ public:
 
     /// Makes entries for `count` objects. Returns: false when exhausted; nothing has changed then.
     [[nodiscard]] bool extend(std::size_t count) noexcept;
+    /// Keeps the first `count` entries alone. Requires: no object has an entry behind them.
+    /// Returns: the bytes that went back; 0 when there is no memory for the smaller table.
+    std::size_t shrink(std::size_t count) noexcept;
     /// How many objects have an entry.
     [[nodiscard]] std::size_t entry_room() const noexcept {
         return entries_.size() / sizeof(object_entry);

@@ -279,6 +279,9 @@ public:
     /// (generations.hpp). A handle of a slot that went finds nothing, now and later. O(slots).
     /// Returns: false when the upstream has no smaller block; the memory stays as large then.
     [[nodiscard]] bool shrink_to_fit() noexcept;
+    /// From now on the free slot with the lowest index is used first, until slots become free.
+    /// O(slots).
+    void sort_free() noexcept;
     /// is_ready() is false from now on while `count` or more are alive: for an owner whose columns
     /// have room for so many, so that one comparison answers for all of them.
     void set_live_max(std::size_t count) noexcept {
