@@ -161,21 +161,20 @@ bool virtual_arena::commit_and_resize(void* p, std::size_t old_size,
     return region_.try_resize(p, old_size, new_size);
 }
 
-void virtual_arena::decommit_above_retained() noexcept {
+/// Requires: size is not close to SIZE_MAX, and nothing lives behind the first `size` bytes.
+std::size_t virtual_arena::decommit_above(std::size_t size) noexcept {
     const std::size_t page =
         how_.huge == huge_pages::advised ? page_memory::huge_size() : page_memory::size();
-    const std::size_t kept = detail::round_up(how_.retain_size, alignment{page});
-    // reset() has asked before whether capacity() > retain_size: so the default, SIZE_MAX, is never
-    // rounded here.
-    if (kept >= region_.capacity()) { return; }
+    const std::size_t kept = detail::round_up(size, alignment{page});
+    if (kept >= region_.capacity()) { return 0; }
     const std::size_t dropped = region_.capacity() - kept;
-    // The edge first, the pages after: reset() has put the top at the begin, so nothing lives
-    // there. Then the steps begin anew: a smaller load follows.
+    // The edge first, the pages after. Then the steps begin anew: a smaller load follows.
     region_.set_end(region_.begin() + kept);
     unpoison(address_of(region_.end()), dropped);  // the pages fault now; no need for shadow
     page_memory::decommit(address_of(region_.end()), dropped);
     next_step_ = how_.commit_step_min;
     upstream_.refund(dropped);
+    return dropped;
 }
 
 bool virtual_arena::commit(std::size_t size) noexcept { return commit_up_to(size, size); }

@@ -202,3 +202,25 @@ TEST(virtual_arena, assigned_to_itself_it_keeps_everything) {
     EXPECT_EQ(a.used_size(), 16u);
     std::memset(p, 1, 16);
 }
+
+TEST(virtual_arena, trim_gives_back_what_a_peak_took_and_keeps_what_is_used) {
+    virtual_arena memory{64_MiB};
+    EXPECT_EQ(memory.trim(), 0u);
+    int* const kept = memory.make<int>(7);
+    const auto peak = memory.mark();
+    ASSERT_NE(memory.allocate(32_MiB), nullptr);
+    memory.rewind(peak);
+    const std::size_t held = memory.committed_size();
+    EXPECT_GE(held, 32_MiB);
+    const std::size_t given = memory.trim();
+    EXPECT_EQ(given, held - memory.committed_size());
+    EXPECT_EQ(memory.committed_size(), page_memory::size());
+    EXPECT_EQ(memory.trim(), 0u);
+    EXPECT_EQ(*kept, 7);
+    void* const again = memory.allocate(32_MiB);
+    ASSERT_NE(again, nullptr);
+    std::memset(again, 1, 32_MiB);
+    memory.reset();
+    EXPECT_GT(memory.trim(), 32_MiB);
+    EXPECT_EQ(memory.committed_size(), 0u);
+}

@@ -94,6 +94,16 @@ public:
         if (what == on_swap::reset) { arenas_[active_].reset(); }
     }
 
+    /// As trim() of each of the arenas: what no frame uses goes back. O(spare blocks).
+    /// Returns: bytes given back.
+    std::size_t trim() noexcept
+        requires requires(Arena& a) { a.trim(); }
+    {
+        std::size_t bytes = 0;
+        for (Arena& a : arenas_) { bytes += a.trim(); }
+        return bytes;
+    }
+
     void next_frame(...) const = delete;  // swap()
     void flip(...) const = delete;        // swap()
 

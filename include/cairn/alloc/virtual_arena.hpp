@@ -19,7 +19,8 @@
 //            system call for a step that doubles from commit_step_min to commit_step_max, so the
 //            number of calls is logarithmic, then linear in 64 MiB steps. First touch of each page
 //            costs a page fault: prefault() pays for it outside the frame.
-// Reset:     memory above `retain_size` goes back to the system; below it stays, warm.
+// Reset:     memory above `retain_size` goes back to the system; below it stays, warm, until
+//            trim().
 // Threads:   none.
 #pragma once
 
@@ -156,8 +157,11 @@ public:
     void reset() noexcept {
         marks_.reset();
         region_.reset();
-        if (region_.capacity() > how_.retain_size) { decommit_above_retained(); }
+        if (region_.capacity() > how_.retain_size) { (void)decommit_above(how_.retain_size); }
     }
+    /// Gives the pages above what is used back to the system, those that `retain_size` keeps, too.
+    /// One system call. Returns: the bytes that went back.
+    std::size_t trim() noexcept { return decommit_above(used_size()); }
 
     /// Commits so that the first `size` bytes need no system call.
     /// Returns: false when the system refuses.
@@ -216,7 +220,7 @@ private:
     bool commit_and_resize(void* p, std::size_t old_size, std::size_t new_size) noexcept;
     bool commit_up_to(std::size_t size_needed, std::size_t size_wanted) noexcept;
     void raise_step() noexcept;
-    void decommit_above_retained() noexcept;
+    std::size_t decommit_above(std::size_t size) noexcept;
     void release() noexcept;
 
     detail::bump_region region_;                     // its end is the committed edge

@@ -172,3 +172,18 @@ TEST(frame_arena, resizes_owns_and_rounds_as_the_arena_of_this_frame) {
     EXPECT_EQ(frames.used_size(), 0u);
     EXPECT_EQ(frames.inactive().used_size(), 1008u) << "only this frame was forgotten";
 }
+
+TEST(frame_arena, trim_gives_back_the_spare_blocks_of_each_arena) {
+    test_upstream upstream;
+    frame_arena<3> frames{upstream};
+    EXPECT_EQ(frames.trim(), 0u);
+    for (int frame = 0; frame < 3; ++frame) {
+        for (int i = 0; i < 1000; ++i) { ASSERT_NE(frames.allocate(4_KiB), nullptr); }
+        frames.swap();
+    }
+    for (int frame = 0; frame < 3; ++frame) { frames.swap(); }
+    const std::size_t peak = upstream.live_size();
+    const std::size_t given = frames.trim();
+    EXPECT_EQ(given, peak - upstream.live_size());
+    EXPECT_LT(upstream.live_size(), peak / 2);
+}
