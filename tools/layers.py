@@ -2,7 +2,8 @@
 """Shows what breaks the rule of the tree: every include that points up the layers, every include of a
 header's inside by a file that is not its own, every file that opens another namespace than the
 library's, every header whose essay does not fit the first screen, every public header that has no name
-for users or no test of its name, and every two headers of one file name.
+for users or no test of its name, every one that takes memory and has no call that gives back what a peak
+took, and every two headers of one file name.
 
 The order is read from docs/architecture.md, from its block that opens with ```layers, so the text and
 this check cannot disagree. LAYER/NOUN.hpp is for users. The folder LAYER/NOUN is its inside: NOUN.hpp,
@@ -30,6 +31,28 @@ name_nothing = {
 tested_elsewhere = {
     "core/version": "numbers, which core/flavour_test.cpp compares with the names",
 }
+# Public headers that take memory and have neither shrink_to_fit() nor trim(), and why they need none.
+keeps_no_peak = {
+    "alloc/arena": "one block",
+    "alloc/concurrent_pool_of": "a concurrent_pool, which has trim()",
+    "alloc/double_ended_arena": "one block",
+    "alloc/scratch": "release_scratch()",
+    "collected/collected_heap": "one region",
+    "containers/message_queue": "one block",
+    "containers/slot_table": "slot_rows, in slot_map.hpp, has shrink_to_fit()",
+    "debug/registry": "a block for each entry, freed with it",
+    "movable/concurrent_relocatable_heap": "one region, and tables for options::object_count",
+    "movable/offset_heap": "one region",
+    "os/per_thread": "one block",
+    "os/system_allocator": "the system's",
+    "owners/deferred_store": "owned_map, its base, has shrink_to_fit()",
+    "owners/destruction_queue": "a block for each object, freed with it",
+    "owners/shared_handle": "owned_map, the base of shared_store, has shrink_to_fit()",
+    "std/deferred_in": "a block for each object, freed with it",
+    "storage/clone": "functions",
+}
+takes_memory = re.compile(r"\bupstream|\bsystem_memory\(|\b(growable_memory|block_table|slot_directory|cell_blocks)\b")
+gives_back = re.compile(r"\b(shrink_to_fit|trim)\(")
 # Of several nouns: what is inlined into callers, without and with checks.
 may_be_namesakes = {"hot_path.hpp", "checked.hpp"}
 include = re.compile(r'\s*#\s*include\s*([<"])([^>"]+)[>"]')
@@ -161,7 +184,25 @@ def untested_headers(layers):
             yield f"tools/layers.py: {name} is tested elsewhere, and does not exist"
 
 
+def one_way_memory(layers):
+    """A public header that takes memory has shrink_to_fit() or trim(), or a reason in keeps_no_peak."""
+    takers = set()
+    for layer in layers:
+        for header in sorted((root / "include/cairn" / layer).glob("*.hpp")):
+            code = "\n".join(line.split("//")[0] for line in header.read_text().splitlines())
+            name = f"{layer}/{header.stem}"
+            if not takes_memory.search(code):
+                continue
+            takers.add(name)
+            if bool(gives_back.search(code)) == (name in keeps_no_peak):
+                yield (f"{header.relative_to(root)}: it gives memory back now" if name in keeps_no_peak else
+                       f"{header.relative_to(root)}: takes memory, and has neither shrink_to_fit() nor trim()")
+    for name in sorted(keeps_no_peak.keys() - takers):
+        yield f"tools/layers.py: {name} is said to keep no peak, and takes no memory"
+
+
 layers = order()
-upward = [*findings(layers), *nameless_headers(layers), *untested_headers(layers), *untrue_afternoon(), *namesakes()]
+upward = [*findings(layers), *nameless_headers(layers), *untested_headers(layers), *untrue_afternoon(), *namesakes(),
+          *one_way_memory(layers)]
 print("\n".join(upward) or f"all includes point down: {' < '.join(layers)}")
 sys.exit(bool(upward))

@@ -65,6 +65,18 @@ TYPED_TEST(every_map, shrink_to_fit_gives_back_what_a_peak_took) {
     expect_stale(map, later);
 }
 
+TYPED_TEST(every_container, gives_back_all_that_a_peak_took) {
+    test_upstream upstream;
+    TypeParam all{upstream};
+    for (int round = 0; round < 2; ++round) {
+        for (int i = 0; i < 1000; ++i) { ASSERT_TRUE(add(all, i)); }
+        EXPECT_GT(upstream.live_size(), 1000 * sizeof(int));
+        all.clear();
+        ASSERT_TRUE(all.shrink_to_fit());
+        EXPECT_EQ(upstream.live_size(), 0u);
+    }
+}
+
 TYPED_TEST(every_map, shrink_to_fit_without_memory_for_smaller_blocks_changes_nothing) {
     for (std::size_t refused = 0; refused < 6; ++refused) {
         test_upstream upstream;
