@@ -245,13 +245,14 @@ private:
         if constexpr (asserts_enabled) { expect_used(a, from); }
         return nodes_[a.index];
     }
-    /// Checked builds: stops the program unless `a` is live, with what is wrong with it. `sentence`
+    /// Checked builds: stops the program with what is wrong with `a`, which is not live. `sentence`
     /// and `kind` are for an allocation that is gone.
-    void expect_live(offset_allocation a, const char* sentence, misuse_kind kind,
-                     call_site from) const noexcept;
+    [[noreturn]] void refuse(offset_allocation a, const char* sentence, misuse_kind kind,
+                             call_site from) const noexcept;
     [[nodiscard]] bool is_in_flight(const move& m, call_site from) const noexcept;
     void expect_used(offset_allocation a, call_site from) const noexcept {
-        expect_live(a, "an allocation is used while it lives", misuse_kind::stale_handle, from);
+        if (contains(a)) [[likely]] { return; }
+        refuse(a, "an allocation is used while it lives", misuse_kind::stale_handle, from);
     }
     /// Bytes from `offset` to the next multiple of `align`.
     [[nodiscard]] static Offset gap_for(Offset offset, Offset align) noexcept {

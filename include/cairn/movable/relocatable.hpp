@@ -222,11 +222,13 @@ void relocatable_heap::destroy(relocatable<T> object, call_site from) noexcept {
                   .type = "relocatable_heap",
                   .caller = from});
     if constexpr (asserts_enabled) {
-        expect_object(object.handle(), "an object is destroyed once",
-                      {.kind = misuse_kind::double_free,
-                       .object = this,
-                       .type = "relocatable_heap",
-                       .caller = from});
+        if (!contains(object.handle())) {
+            expect_object(object.handle(), "an object is destroyed once",
+                          {.kind = misuse_kind::double_free,
+                           .object = this,
+                           .type = "relocatable_heap",
+                           .caller = from});
+        }
     }
     T* const p = object.get();
     if (p == nullptr) { return; }

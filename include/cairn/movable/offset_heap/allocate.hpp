@@ -137,7 +137,9 @@ inline void basic_offset_heap<Offset>::free_node(std::uint32_t i) noexcept {
 template <std::unsigned_integral Offset>
 inline void basic_offset_heap<Offset>::deallocate(offset_allocation a, call_site from) noexcept {
     if constexpr (asserts_enabled) {
-        expect_live(a, "an allocation is freed once", misuse_kind::double_free, from);
+        if (!contains(a)) {
+            refuse(a, "an allocation is freed once", misuse_kind::double_free, from);
+        }
     }
     if (!contains(a)) { return; }
     CAIRN_ASSERT(nodes_[a.index].kind != state::moving,

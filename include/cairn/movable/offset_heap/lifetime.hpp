@@ -140,9 +140,8 @@ bool basic_offset_heap<Offset>::shrink(Offset new_capacity) noexcept {
 
 /// A life that the node has not begun yet is one of another heap.
 template <std::unsigned_integral Offset>
-void basic_offset_heap<Offset>::expect_live(offset_allocation a, const char* sentence,
-                                            misuse_kind kind, call_site from) const noexcept {
-    if (contains(a)) { return; }
+void basic_offset_heap<Offset>::refuse(offset_allocation a, const char* sentence, misuse_kind kind,
+                                       call_site from) const noexcept {
     detail::evidence known{.object = this, .type = "offset_heap", .caller = from};
     if (!a) {
         known.kind = misuse_kind::null_handle;
