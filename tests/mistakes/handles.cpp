@@ -67,6 +67,29 @@ bool f(cairn::slot_table<enemy>& m) { return m.begin() < m.end(); }
 //= says: slot_map::swap_rows() takes the handles along; std::ranges do not
 void f(cairn::slot_map<int>& m) { std::ranges::iter_swap(m.begin(), m.begin() + 1); }
 
+//= mistake: objects of a slot map by std::ranges::partition
+//= says: slot_map::swap_rows() takes the handles along; std::ranges do not
+//= lines: 40, clang 40
+#include <algorithm>
+void f(cairn::slot_map<int>& m) {
+    std::ranges::partition(m, [](int i) { return i > 0; });
+}
+
+//= mistake: rows with handles by std::ranges::rotate
+//= says: slot_table::swap_rows() takes the handles along; std::ranges do not
+//= lines: 40, clang 40
+#include <algorithm>
+void f(cairn::slot_table<enemy>& m) { std::ranges::rotate(m, m.begin() + 1); }
+
+//= fine: positions of constant objects cannot be exchanged
+template <class Map>
+inline constexpr bool is_exchangeable =
+    std::indirectly_swappable<decltype(std::declval<const Map&>().begin())>;
+static_assert(!is_exchangeable<cairn::slot_map<int>>);
+static_assert(!is_exchangeable<cairn::slot_table<enemy>>);
+static_assert(!is_exchangeable<cairn::slot_table<enemy, cairn::soa>>);
+static_assert(!is_exchangeable<cairn::stable_slot_map<int>>);
+
 //= mistake: rows with handles are exchanged, as std::ranges::partition does
 //= says: slot_table::swap_rows() takes the handles along; std::ranges do not
 void f(cairn::slot_table<enemy>& m) { std::ranges::iter_swap(m.begin(), m.begin() + 1); }

@@ -122,8 +122,9 @@ public:
                       "slot_map::sort() takes the handles along; std::sort does not");
         return std::strong_ordering::equal;
     }
-    /// std::ranges::partition, rotate, shuffle and their like exchange objects by this name.
+    /// std::ranges::partition, rotate and their like exchange objects by this name.
     template <std::same_as<row_iterator> Other>
+        requires(!std::is_const_v<T>)
     friend constexpr void iter_swap(row_iterator, Other) noexcept {
         static_assert(!std::is_same_v<Other, row_iterator>,
                       "slot_map::swap_rows() takes the handles along; std::ranges do not");

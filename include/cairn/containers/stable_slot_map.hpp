@@ -145,6 +145,7 @@ public:
     }
     /// std::ranges::partition, rotate and their like exchange objects by this name.
     template <std::same_as<stable_iterator> Position>
+        requires(!std::is_const_v<Other>)
     friend void iter_swap(const stable_iterator&, const Position&) noexcept {
         static_assert(!std::is_same_v<Position, stable_iterator>,
                       "objects of a stable_slot_map stay: handles would find each other's objects");

@@ -128,9 +128,11 @@ public:
     {
         swap(*a, *b);
     }
-    /// std::ranges::partition, rotate, shuffle and their like exchange rows by this name.
+    /// std::ranges::partition, rotate and their like exchange rows by this name.
     template <std::same_as<index_iterator> Other>
-        requires has_handles
+        requires(has_handles && (std::is_lvalue_reference_v<reference>
+                                     ? !std::is_const_v<std::remove_reference_t<reference>>
+                                     : requires(reference row) { swap(row, row); }))
     friend constexpr void iter_swap(const index_iterator&, const Other&) {
         static_assert(!std::is_same_v<Other, index_iterator>,
                       "slot_table::swap_rows() takes the handles along; std::ranges do not");
