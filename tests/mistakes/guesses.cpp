@@ -217,21 +217,16 @@ auto f(cairn::growing_arena& a) { return a.create<enemy>(1); }
 //= says: reset() for all
 void f(cairn::arena& a, void* p) { a.free(p); }
 
-//= mistake: an arena over memory by pointer and size
-//= says: memory by pointer and size: arena{byte_slice{p, size}}
-std::byte buffer[1024];
-cairn::arena a{buffer, sizeof buffer};
-
 //= mistake: scratch memory by its size
-//= says: of arenas: no pointer, size
+//= says: give arenas: no pointer, size
 void f() { auto s = cairn::scratch(4096); }
 
 //= mistake: scratch that avoids an arena by its address
-//= says: of arenas: no pointer, size
+//= says: give arenas: no pointer, size
 void f(cairn::growing_arena& result) { auto s = cairn::scratch(&result); }
 
 //= mistake: scratch that avoids an allocator_ref
-//= says: of arenas: no pointer, size, container, allocator_ref
+//= says: give arenas: no pointer, size, container, allocator_ref
 void f(cairn::allocator_ref result) { auto s = cairn::scratch(result); }
 
 //= mistake: is a text in a pool of names
@@ -346,9 +341,97 @@ void f(cairn::shared_store<map>& s) { s.emplace(1); }
 //= says: copy(std::string_view{text}): what comes back is a view
 void f(cairn::arena& a, const std::string& name) { (void)a.copy(name); }
 
-//= mistake: a heap over a vector of characters
-//= says: memory for objects is of std::byte: std::vector<std::byte>
-void f(std::vector<char>& file) { cairn::heap<> h{file}; }
+//= mistake: scratch that avoids a view of an arena
+//= says: give arenas: no pointer
+#include <cairn/std/pmr_resource.hpp>
+void f(cairn::pmr_resource<cairn::growing_arena>& result) { auto s = cairn::scratch(result); }
+
+//= fine: overloads for bytes, for text and for arrays
+#include <span>
+#include <string_view>
+void load(cairn::byte_slice);
+void load(std::string_view);
+void save(cairn::byte_slice);
+void save(std::span<char>);
+void read(cairn::byte_slice);
+void read(const char*);
+struct file_buffer {
+    char* data() const;
+    std::size_t size() const;
+    operator cairn::byte_slice() const;
+};
+void f(std::string& text, std::vector<char>& file, file_buffer& b) {
+    load(text);
+    load("text");
+    save(file);
+    read("text");
+    cairn::arena a{b};
+    cairn::heap<> h{b};
+}
+
+//= fine: an arena over memory by pointer and size, in braces
+struct level {
+    level(std::byte* p, std::size_t n) : memory({p, n}) {}
+    cairn::arena memory;
+};
+void load(cairn::byte_slice);
+void load(cairn::arena);
+void f(std::byte* p, std::size_t n) {
+    cairn::arena a({p, n});
+    cairn::arena b{{p, n}};
+    load({p, n});
+}
+
+//= fine: memories of the user in the list of memories
+struct my_memory {
+    using value_type = std::byte;
+    void* allocate(std::size_t, cairn::alignment) noexcept;
+    void deallocate(void*, std::size_t, cairn::alignment) noexcept;
+};
+struct my_objects {
+    using value_type = int;
+    std::size_t live_size() const;
+};
+struct my_counts {
+    using value_type = int;
+    struct numbers {
+        std::size_t live_size;
+    };
+    numbers stats();
+};
+void f(my_memory& m, my_objects& o, my_counts& c) {
+    cairn::registry::entry memory{"memory", m};
+    cairn::registry::entry objects{"objects", o};
+    cairn::registry::entry counts{"counts", c};
+}
+
+//= fine: scratch that avoids what never is one of the two arenas
+void f(cairn::double_ended_arena& ends, cairn::tagged_arenas& tags, cairn::collected_heap& quests,
+       cairn::relocatable_heap& meshes, cairn::growing_arena& result) {
+    auto a = cairn::scratch(ends, ends.low(), tags);
+    auto b = cairn::scratch(quests, meshes, result, a);
+    cairn::budget<cairn::growing_arena&> limited{1000, result};
+    auto c = cairn::scratch(limited);
+}
+
+//= fine: are these the bytes of a pool
+struct name {
+    operator std::string_view() const;
+};
+struct text {
+    const char* c_str() const;
+    operator std::string_view() const;
+};
+bool f(cairn::string_pool& names, const char* kept, const name& n, const text& t) {
+    return names.contains(kept) && names.contains(n) && names.contains(t) && names.contains({});
+}
+
+//= fine: a text of the user that converts to a pointer, copied into an arena
+struct fixed_string {
+    const char* c_str() const;
+    operator const char*() const;
+};
+const char* f(cairn::arena& a, const fixed_string& s) { return a.copy(s); }
 
 //= fine: what people type first, and what it is here
 void f(map& m, cairn::stable_slot_map<enemy>& s, cairn::polymorphic_store<enemy>& p,

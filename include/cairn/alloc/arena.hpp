@@ -61,7 +61,7 @@ public:
     arena() = delete;  // it needs a size, arena{64_KiB}, or memory, arena{buffer}
     explicit arena(allocator_ref) = delete;  // it needs a size: arena{64_KiB, upstream}
 
-    /// Over memory of the caller, who keeps it alive.
+    /// Over memory of the caller, who keeps it alive: arena{buffer}, arena{byte_slice{p, size}}.
     explicit arena(byte_slice buffer, options how = {}) noexcept
         : region_{buffer.data(), buffer.size()}, upstream_{system_memory()} {
         if (how.name != nullptr) { set_name(how.name); }
@@ -71,9 +71,9 @@ public:
     explicit arena(std::size_t size, allocator_ref upstream = system_memory(),
                    options how = {}) noexcept;
     arena(std::size_t size, options how) noexcept : arena{size, system_memory(), how} {}
-    template <class Size>
-        requires std::is_integral_v<Size>
-    arena(void*, Size) = delete;  // memory by pointer and size: arena{byte_slice{p, size}}
+    template <class Other, std::size_t N>
+        requires(!std::is_same_v<std::remove_const_t<Other>, std::byte>)
+    explicit arena(Other (&)[N]) = delete;  // memory for objects is of std::byte: std::byte b[N]
 
     ~arena() { release(); }
 

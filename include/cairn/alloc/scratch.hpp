@@ -58,12 +58,14 @@ template <class T>
     }
 }
 
-/// An arena, a scope, or a wrapper that shows one of these inside. Not an allocator_ref, a pointer,
-/// a size or a container: their own address is never that of an arena.
+/// A pointer, a size or a container: its own address is never that of an arena. An allocator_ref or
+/// another view of a memory: the arena behind it is not known.
 template <class T>
-inline constexpr bool shows_its_arena =
-    !std::is_same_v<T, allocator_ref> &&
-    (byte_allocator<T> || requires(const T& avoided) { wrapped_in::of(avoided); });
+inline constexpr bool hides_its_arena =
+    std::is_pointer_v<T> || std::is_arithmetic_v<T> || std::is_same_v<T, allocator_ref> ||
+    (!byte_allocator<T> && !requires(const T& avoided) { wrapped_in::of(avoided); } &&
+     (requires { typename T::value_type; } || requires(const T& avoided) { avoided.data(); } ||
+      requires(T& avoided) { avoided.inner(); }));
 
 }  // namespace detail
 
@@ -73,7 +75,7 @@ inline constexpr bool shows_its_arena =
 /// Requires: `avoid` does not name both of the thread's scratch arenas.
 /// Returns: the scope; its end frees its memory and runs destructors of its objects.
 template <class... Avoid>
-    requires(detail::shows_its_arena<Avoid> && ...)
+    requires(!detail::hides_its_arena<Avoid> && ...)
 [[nodiscard]] arena_scope<growing_arena> scratch(const Avoid&... avoid) noexcept {
     detail::scratch_pair& mine = detail::this_threads_scratch();
     const bool first_is_taken = ((detail::address_of_arena(avoid) == &mine.first) || ...);
@@ -85,7 +87,7 @@ template <class... Avoid>
 }
 
 template <class... Avoid>
-void scratch(const Avoid&...) = delete;  // of arenas: no pointer, size, container, allocator_ref
+void scratch(const Avoid&...) = delete;  // give arenas: no pointer, size, container, allocator_ref
 
 /// Gives this thread's scratch memory back. Requires: no scratch scope is open on this thread.
 CAIRN_DETAIL_MODULE_LOCAL void release_scratch(call_site from = call_site::current()) noexcept;

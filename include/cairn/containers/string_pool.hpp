@@ -69,9 +69,13 @@ public:
     [[nodiscard]] bool contains(std::string_view text) const noexcept {
         return text.data() != nullptr && find(text).data() == text.data();
     }
-    // Equal text that lies elsewhere is no string of the pool; a literal never is.
+    // Equal text that lies elsewhere is no string of the pool; an array or a std::string never is.
     template <class Text>
-        requires(!std::is_same_v<Text, std::string_view>)
+        requires(std::is_array_v<Text> ||
+                 requires(const Text& text) {
+                     typename Text::allocator_type;
+                     text.c_str();
+                 })
     bool contains(const Text&) const = delete;  // find(text).data() != nullptr
 
     /// Room in the table for `count` strings in all: interning up to there never grows it.

@@ -63,15 +63,8 @@ public:
                  !(std::is_lvalue_reference_v<Range> || std::is_const_v<T> ||
                    detail::refers_to_elements<Range>))
     slice(Range&&) = delete;  // the temporary that owns these elements ends before the slice
-    template <class Range>
-        requires(std::is_same_v<T, std::byte> && (detail::contiguous_of<Range, char> ||
-                                                  detail::contiguous_of<Range, unsigned char>))
-    slice(Range&&) = delete;  // memory for objects is of std::byte: std::vector<std::byte>
     template <std::size_t N>
     constexpr slice(T (&array)[N]) noexcept : data_{array}, count_{N} {}
-    template <class Other, std::size_t N>
-        requires(std::is_same_v<T, std::byte> && !std::is_same_v<Other, std::byte>)
-    slice(Other (&)[N]) = delete;  // memory for objects is of std::byte: std::byte buffer[N]
 
     /// To std::span, or any other type of the kind, without knowing it. (Lvalues convert through
     /// std::span's own constructor.)

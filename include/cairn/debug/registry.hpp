@@ -182,9 +182,11 @@ public:
                 [](void* a) noexcept { return detail::facts_of(*static_cast<A*>(a)); }, which} {}
     /// The capacity of a container counts objects.
     template <class A>
-        requires requires(const A& a) {
+        requires(!byte_allocator<A>) && requires(A& a) {
             typename A::value_type;
-            requires !requires { a.stats(); };
+            requires !(
+                requires { a.stats(); } || requires { a.live_size(); } ||
+                requires { a.used_size(); });
         }
     entry(const char*, A&, threads = threads::one) = delete;  // list its upstream: a budget
     ~entry();

@@ -107,7 +107,8 @@ public:
         return detail::copy_text(static_cast<Arena&>(*this), text);
     }
     template <class Text>
-        requires(!character_view<Text> && requires(const Text& t) { t.c_str(); })
+        requires(!character_view<Text> && !std::is_convertible_v<const Text&, const char*> &&
+                 requires(const Text& t) { t.c_str(); })
     void copy(const Text&) = delete;  // copy(std::string_view{text}): what comes back is a view
     /// The same of a text that ends with 0: `const char* name = frame.copy("hello")`.
     /// Returns: nullptr when it does not fit.
