@@ -3,6 +3,8 @@
 // a wrapper passes on.
 #include <cairn/alloc/arena.hpp>
 #include <cairn/alloc/array_recycler.hpp>
+#include <cairn/alloc/budget.hpp>
+#include <cairn/alloc/concurrent_budget.hpp>
 #include <cairn/alloc/concurrent_pool.hpp>
 #include <cairn/alloc/growing_arena.hpp>
 #include <cairn/alloc/heap.hpp>
@@ -12,6 +14,7 @@
 #include <cairn/core/make.hpp>
 #include <cairn/core/null_allocator.hpp>
 #include <cairn/core/or_abort.hpp>
+#include <cairn/core/sizes.hpp>
 #include <cairn/debug/failing.hpp>
 #include <cairn/debug/guarded.hpp>
 #include <cairn/debug/tracked.hpp>
@@ -20,6 +23,7 @@
 
 #include <array>
 #include <cstring>
+#include <string>
 
 #include "support/allocator_contract.hpp"
 #include "support/test_upstream.hpp"
@@ -180,3 +184,36 @@ TEST(legal_programs, free_nullptr_to_what_serves_one_size_pages_or_nothing) {
 }
 
 }  // namespace
+
+#if CAIRN_ASSERTS
+
+namespace {
+
+/// The line at which a checked build says that a block of `memory` was freed a second time.
+template <class Wrapper>
+void expect_the_line_of_a_second_free(Wrapper& memory) {
+    void* const p = memory.allocate(64);
+    void* const kept = memory.allocate(64);
+    memory.deallocate(p, 64);
+    const std::string line = "wrappers_test.cpp:" + std::to_string(__LINE__ + 1);
+    EXPECT_DEATH(memory.deallocate(p, 64), line);
+    memory.deallocate(kept, 64);
+}
+
+}  // namespace
+
+TEST(wrappers, a_wrong_free_that_the_allocator_inside_finds_has_the_line_of_the_caller) {
+    pool slots{64};
+    budget limited{1_MiB, slots};
+    tracked counted{slots};
+    locked shared{slots};
+    concurrent_budget by_threads{1_MiB, slots};
+    budget outer{1_MiB, counted};
+    expect_the_line_of_a_second_free(limited);
+    expect_the_line_of_a_second_free(counted);
+    expect_the_line_of_a_second_free(shared);
+    expect_the_line_of_a_second_free(by_threads);
+    expect_the_line_of_a_second_free(outer);
+}
+
+#endif

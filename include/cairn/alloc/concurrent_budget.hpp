@@ -83,9 +83,10 @@ public:
     }
     /// Requires: as A's. Any thread may free what another allocated.
     [[CAIRN_FORCE_INLINE]] void deallocate(void* p, std::size_t size,
-                                           alignment align = default_alignment) noexcept {
+                                           alignment align = default_alignment,
+                                           call_site from = call_site::current()) noexcept {
         if (p == nullptr) { return; }
-        inner_.deallocate(p, size, align);
+        detail::deallocate_for(inner_, p, size, align, from);
         give(size);
     }
     /// What a block grows by in place is a request.

@@ -86,6 +86,17 @@ template <byte_allocator A>
     }
 }
 
+/// The same for a.deallocate(p, size, align).
+template <byte_allocator A>
+[[CAIRN_FORCE_INLINE]] inline void deallocate_for(A& a, void* p, std::size_t size, alignment align,
+                                                  [[maybe_unused]] call_site from) noexcept {
+    if constexpr (asserts_enabled && takes_call_site<A>) {
+        a.deallocate(p, size, align, from);
+    } else {
+        a.deallocate(p, size, align);
+    }
+}
+
 template <byte_allocator A>
 consteval allocator_ops make_allocator_ops() {
     allocator_ops ops{};
@@ -93,12 +104,8 @@ consteval allocator_ops make_allocator_ops() {
         return detail::allocate_for(*static_cast<A*>(self), size, align, from);
     };
     ops.deallocate = [](void* self, void* p, std::size_t size, alignment align,
-                        [[maybe_unused]] call_site from) noexcept {
-        if constexpr (asserts_enabled && takes_call_site<A>) {
-            static_cast<A*>(self)->deallocate(p, size, align, from);
-        } else {
-            static_cast<A*>(self)->deallocate(p, size, align);
-        }
+                        call_site from) noexcept {
+        detail::deallocate_for(*static_cast<A*>(self), p, size, align, from);
     };
     if constexpr (resizes_in_place<A>) {
         ops.try_resize = [](void* self, void* p, std::size_t old_size, std::size_t new_size,

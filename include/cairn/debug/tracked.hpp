@@ -209,7 +209,7 @@ public:
                     const std::source_location& where = std::source_location::current()) noexcept {
         if (p == nullptr) { return; }
         tracker_.back(p, size, align, where);
-        inner_.deallocate(p, size, align);
+        detail::deallocate_for(inner_, p, size, align, call_site{where});
     }
 
     [[nodiscard]] bool try_resize(void* p, std::size_t old_size, std::size_t new_size,

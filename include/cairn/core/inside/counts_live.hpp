@@ -42,9 +42,10 @@ public:
         return p;
     }
 
-    void deallocate(void* p, std::size_t size, alignment align = default_alignment) noexcept {
+    void deallocate(void* p, std::size_t size, alignment align = default_alignment,
+                    call_site from = call_site::current()) noexcept {
         if (p == nullptr) { return; }
-        inner_.deallocate(p, size, align);
+        detail::deallocate_for(inner_, p, size, align, from);
         live_size_ -= size;
     }
 

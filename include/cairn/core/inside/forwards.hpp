@@ -67,9 +67,10 @@ public:
         const scope held{around_};
         return detail::allocate_for(inner_, size, align, from);
     }
-    void deallocate(void* p, std::size_t size, alignment align = default_alignment) noexcept {
+    void deallocate(void* p, std::size_t size, alignment align = default_alignment,
+                    call_site from = call_site::current()) noexcept {
         const scope held{around_};
-        inner_.deallocate(p, size, align);
+        detail::deallocate_for(inner_, p, size, align, from);
     }
     /// For allocators whose blocks know their size, or have only one.
     void deallocate(void* p) noexcept
