@@ -36,10 +36,13 @@ namespace cairn { inline namespace CAIRN_FLAVOUR {
 template <byte_allocator A>
 class pmr_resource final : public std::pmr::memory_resource {
 public:
-    template <class... Args>
-        requires std::constructible_from<A, Args...>
-    explicit(sizeof...(Args) != 0) pmr_resource(Args&&... args)
-        : inner_(std::forward<Args>(args)...) {}
+    pmr_resource()
+        requires std::constructible_from<A>
+    = default;
+    template <class First, class... More>
+        requires std::constructible_from<A, First, More...>
+    explicit pmr_resource(First&& first, More&&... more)
+        : inner_(std::forward<First>(first), std::forward<More>(more)...) {}
 
     pmr_resource(const pmr_resource&) = delete;
     pmr_resource& operator=(const pmr_resource&) = delete;
