@@ -29,11 +29,9 @@ constexpr library libraries[] = {
     {"lua", "Lua", "liblua5.4-dev", "heap<>", true},
     {"sqlite", "SQLite", "libsqlite3-dev", "concurrent_heap", true,
      "1.8 MiB are live at the peak, within `vacuum`. Pages of 4,360 bytes in slots of 5,120 take "
-     "0.2 "
-     "more, other sizes 0.1, free slots of the thread 0.3, and free slots that other statements "
-     "used "
-     "0.5. glibc's memory is counted behind the call, when it gave some back; before that it is "
-     "1.9."},
+     "0.2 more, other sizes 0.1, free slots of the thread 0.3, and free slots that other "
+     "statements used 0.5. glibc's memory is counted behind the call, when it gave some back; "
+     "before that it is 1.9."},
     {"imgui", "Dear ImGui", "libimgui-dev", "heap<>", false},
     {"sdl2", "SDL 2", "libsdl2-dev", "concurrent_heap", false},
     {"freetype", "FreeType", "libfreetype-dev", "heap<>", false},

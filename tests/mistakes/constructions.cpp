@@ -60,7 +60,7 @@ cairn::heap<> h;
 cairn::pool a{h};
 
 //= mistake: a pool of threads of an upstream alone
-//= says: it needs the size of a slot, before that
+//= says: it needs a slot's size: {64, upstream}
 cairn::heap<> h;
 cairn::concurrent_pool a{h};
 
@@ -70,12 +70,12 @@ cairn::heap<> h;
 cairn::relocatable_heap a{h};
 
 //= mistake: a relocatable heap of threads of an upstream alone
-//= says: it needs a size, before that
+//= says: a size: {16_MiB, upstream}
 cairn::heap<> h;
 cairn::concurrent_relocatable_heap a{h};
 
 //= mistake: an offset heap of an upstream alone
-//= says: it needs a capacity, before that
+//= says: it needs a capacity: {256_MiB, upstream}
 cairn::heap<> h;
 cairn::offset_heap a{h};
 

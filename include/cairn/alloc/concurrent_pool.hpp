@@ -92,7 +92,7 @@ public:
     using stats_type = detail::concurrent_pool_stats;
 
     concurrent_pool() = delete;  // it needs the size of a slot: concurrent_pool{64}
-    explicit concurrent_pool(allocator_ref) = delete;  // it needs the size of a slot, before that
+    explicit concurrent_pool(allocator_ref) = delete;  // it needs a slot's size: {64, upstream}
 
     /// A pool of slots of `slot_size` bytes at multiples of `align`; takes no memory yet.
     /// Slots lie slot_size bytes apart, rounded up to a multiple of `align`; 0 counts as 1.

@@ -82,7 +82,7 @@ public:
     using options = relocatable_heap::options;
 
     concurrent_relocatable_heap() = delete;                        // it needs a size, or memory
-    explicit concurrent_relocatable_heap(allocator_ref) = delete;  // it needs a size, before that
+    explicit concurrent_relocatable_heap(allocator_ref) = delete;  // a size: {16_MiB, upstream}
 
     /// As relocatable_heap. Tables and pin words are taken from `upstream` now.
     explicit concurrent_relocatable_heap(std::size_t size, allocator_ref upstream = system_memory(),

@@ -58,7 +58,7 @@ public:
     static constexpr std::uint32_t steps_max = 40;
 
     basic_offset_heap() = delete;  // it needs a capacity: offset_heap{256_MiB}
-    explicit basic_offset_heap(allocator_ref) = delete;  // it needs a capacity, before that
+    explicit basic_offset_heap(allocator_ref) = delete;  // it needs a capacity: {256_MiB, upstream}
 
     /// Manages [0, capacity). Nodes for the allocations and the holes between them come from
     /// `upstream`. An upstream that refuses them now (options::allocation_count_max) makes a heap
