@@ -36,6 +36,9 @@ struct quest {
     thing t;
     using references = cairn::refers_to<&quest::next>;
 };
+/// A fit of the program: its functions may be found by the argument types of a heap's inside.
+struct own_fit : cairn::first_fit {};
+struct own_waiting_fit : cairn::good_fit {};
 /// Memory of the program itself.
 class game_memory {
 public:

@@ -2,8 +2,7 @@
 """No call in a template of cairn finds a function of the user by its arguments.
 
 Clang's syntax tree names each call whose function is looked up in the namespaces of its arguments, too. A
-call without arguments finds none. swap and get are customized by users. The folders of `no_user_types` are
-templates over the rules of a heap: no argument there has a type of the user.
+call without arguments finds none. swap and get are customized by users.
 
 Usage: qualified_calls_test.py --include FOLDER... --generated FOLDER COMPILER...       a clang is among them, or
 the test is skipped (exit status 77)
@@ -14,8 +13,6 @@ import re
 import subprocess
 import sys
 
-no_user_types = ("alloc/heap/", "alloc/inside/max_tree", "alloc/inside/free_lists", "alloc/inside/heap_block",
-                 "alloc/best_fit")
 customized = {"swap", "get"}
 place = re.compile(r"(?:((?:/|\.)?[\w./+-]+\.(?:hpp|inc|cpp|h|cc|tcc)|/[\w./+-]+|<[\w ]+>):(\d+):\d+)|\bline:(\d+):\d+")
 looked_up = re.compile(r"^[ |]*([|`])-UnresolvedLookupExpr .*\(ADL\) = '(\w+)'")
@@ -57,7 +54,7 @@ def main():
         return 1
     names = {name for _, _, name in found}
     bad = [(file, line, name) for file, line, name in found
-           if "/cairn/" in file and name not in customized and not any(part in file for part in no_user_types)]
+           if "/cairn/" in file and name not in customized]
     for file, line, name in bad:
         print(f"{file}:{line}: {name}() may be the user's: write its namespace")
     if not customized & names:

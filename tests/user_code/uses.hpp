@@ -257,6 +257,10 @@ inline void use_own_memory() {
     use(hardened);
     cairn::or_abort<game::game_memory> aborting;
     use(aborting);
+    cairn::heap<game::own_fit> fitted;
+    use(fitted);
+    cairn::heap<game::own_waiting_fit> waiting;
+    use(waiting);
     cairn::growing_arena frame{cairn::allocator_ref{mine}};
     auto scope = cairn::scratch(frame, limited);
     MUST(scope.make_array<thing>(2).size() == 2);

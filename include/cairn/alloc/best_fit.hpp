@@ -94,7 +94,7 @@ struct basic_best_fit {
         [[CAIRN_FORCE_INLINE]] inline void give(blocks b, std::uint32_t left_size, std::uint32_t at,
                                                 std::uint32_t size,
                                                 std::uint32_t right_size) noexcept {
-            give_by_change(*this, b, left_size, at, size, right_size);
+            detail::give_by_change(*this, b, left_size, at, size, right_size);
         }
 
         // The parts of give(). Inlined by force: gcc decides by what else is in a unit otherwise.

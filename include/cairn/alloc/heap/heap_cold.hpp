@@ -375,7 +375,7 @@ template <class Fit>
     // Before free(): afterwards the header may be that of a larger block, and the links of the fit
     // lie in the payload.
     if constexpr (detail::poison_is_watched) {
-        poison(p, detail::payload_size(b.header(g).size()));
+        cairn::poison(p, detail::payload_size(b.header(g).size()));
     }
     const std::uint32_t size = r->free(g, asked);
     if constexpr (Fit::deferred_max != 0) { bins_.books().gave_back(size); }

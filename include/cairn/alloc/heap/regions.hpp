@@ -453,11 +453,11 @@ private:
         const std::uint32_t previous = b.previous(g);
         // Only the first block has none before it.
         if (previous == 0 && g == 0) { return 0; }
-        if (previous - 1 >= g) [[unlikely]] { heap_is_corrupt(heap_promise::header, this); }
+        if (previous - 1 >= g) [[unlikely]] { detail::heap_is_corrupt(heap_promise::header, this); }
         const std::uint32_t bits = b.size_and_bits(g - previous) - previous;
         if (bits == block_header::free_bit) { return previous; }
         if ((bits & ~block_header::deferred_bit) != 0) [[unlikely]] {
-            heap_is_corrupt(heap_promise::header, this);
+            detail::heap_is_corrupt(heap_promise::header, this);
         }
         return 0;
     }
@@ -470,10 +470,10 @@ private:
         const std::uint32_t rest = b.size_and_bits(g) - (block_header::free_bit + wanted);
         const std::uint32_t to = g + wanted;
         if (std::uint64_t{to} + rest > granules_) [[unlikely]] {
-            heap_is_corrupt(heap_promise::free_header, this);
+            detail::heap_is_corrupt(heap_promise::free_header, this);
         }
         if (rest != 0 && b.previous(to + rest) != wanted + rest) [[unlikely]] {
-            heap_is_corrupt(heap_promise::free_header, this);
+            detail::heap_is_corrupt(heap_promise::free_header, this);
         }
         // Nothing above asks the block before it.
         if constexpr (asserts_enabled) {
@@ -494,7 +494,7 @@ private:
         // block.
         const std::uint32_t size = word - block_header::free_bit;
         if (std::uint64_t{g} + size > granules_ || b.previous(g + size) != size) [[unlikely]] {
-            heap_is_corrupt(heap_promise::free_header, this);
+            detail::heap_is_corrupt(heap_promise::free_header, this);
         }
         return size;
     }

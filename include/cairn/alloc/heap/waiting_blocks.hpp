@@ -499,7 +499,7 @@ public:
         if constexpr (used) {
             size_end_ = header_->bin_count == 0
                             ? 0
-                            : payload_size(Fit::size_of_class(header_->bin_count - 1)) + 1;
+                            : detail::payload_size(Fit::size_of_class(header_->bin_count - 1)) + 1;
         }
         set_reach(begin, size);
         count_anew(taken, grows);
@@ -588,13 +588,15 @@ public:
         // that it waits here. Then the block is in use, before anything of it is given out.
         CAIRN_DETAIL_STEP();
         std::byte* const header = p - block_header_size;
-        if (load_hidden<std::uint32_t, Watched>(header) != word) [[unlikely]] { return false; }
+        if (detail::load_hidden<std::uint32_t, Watched>(header) != word) [[unlikely]] {
+            return false;
+        }
         CAIRN_DETAIL_STEP();
-        const auto next = load_hidden<std::uint64_t, Watched>(p);
+        const auto next = detail::load_hidden<std::uint64_t, Watched>(p);
         // A number, not a pointer: where the link was overwritten, it leads anywhere.
         compiler::prefetch_for_writing(reinterpret_cast<const void*>(zero_ + next));
         bin.head = next;
-        store_hidden<std::uint32_t, Watched>(header, word - block_header::deferred_bit);
+        detail::store_hidden<std::uint32_t, Watched>(header, word - block_header::deferred_bit);
         books_.left(bin, word);
         return true;
     }
@@ -683,8 +685,9 @@ public:
         if constexpr (used) {
             CAIRN_ASSERT(granules == books_.waiting(),
                          "the granules of the waiting blocks are counted");
-            CAIRN_ASSERT(blocks == books_.count() && blocks <= deferred_blocks_max<Fit>(true),
-                         "the blocks that wait are counted, and bounded");
+            CAIRN_ASSERT(
+                blocks == books_.count() && blocks <= detail::deferred_blocks_max<Fit>(true),
+                "the blocks that wait are counted, and bounded");
         }
     }
 
@@ -706,8 +709,8 @@ private:
         if constexpr (Watched) { poison(p, payload_size(bin.granules)); }
         CAIRN_DETAIL_STEP();
         // The link, the header, and at last the head.
-        store_hidden<std::uint64_t, Watched>(p, bin.head);
-        store_hidden<std::uint32_t, Watched>(p - block_header_size, word);
+        detail::store_hidden<std::uint64_t, Watched>(p, bin.head);
+        detail::store_hidden<std::uint32_t, Watched>(p - block_header_size, word);
         bin.head = reinterpret_cast<std::uintptr_t>(p) - zero_;
     }
 

@@ -396,11 +396,13 @@ private:
         if constexpr (requires { links.is_block(next); }) {
             if (links.is_block(next)) [[likely]] {
                 if (!links.prev_is(next, id)) [[unlikely]] {
-                    heap_is_corrupt(heap_promise::links, links.memory());
+                    detail::heap_is_corrupt(heap_promise::links, links.memory());
                 }
                 return true;
             }
-            if (next != none) [[unlikely]] { heap_is_corrupt(heap_promise::links, links.memory()); }
+            if (next != none) [[unlikely]] {
+                detail::heap_is_corrupt(heap_promise::links, links.memory());
+            }
             return false;
         } else {
             return next != none;
@@ -413,11 +415,13 @@ private:
         if constexpr (requires { links.is_block(prev); }) {
             if (links.is_block(prev)) {
                 if (!links.next_is(prev, id)) [[unlikely]] {
-                    heap_is_corrupt(heap_promise::links, links.memory());
+                    detail::heap_is_corrupt(heap_promise::links, links.memory());
                 }
                 return true;
             }
-            if (prev != none) [[unlikely]] { heap_is_corrupt(heap_promise::links, links.memory()); }
+            if (prev != none) [[unlikely]] {
+                detail::heap_is_corrupt(heap_promise::links, links.memory());
+            }
             return false;
         } else {
             return prev != none;
@@ -427,7 +431,9 @@ private:
     template <class Links>
     void expect_head(const Links& links, std::uint32_t head, std::uint32_t id) const noexcept {
         if constexpr (requires { links.is_block(id); }) {
-            if (head != id) [[unlikely]] { heap_is_corrupt(heap_promise::links, links.memory()); }
+            if (head != id) [[unlikely]] {
+                detail::heap_is_corrupt(heap_promise::links, links.memory());
+            }
         } else {
             CAIRN_ASSERT(head == id, "the first block of a bin has no block before it");
         }

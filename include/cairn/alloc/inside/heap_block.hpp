@@ -85,7 +85,9 @@ template <class T, bool Watched = detail::poison_is_watched>
         std::memcpy(&value, at, sizeof(T));
         return value;
     }
-    if (Watched && detail::poison_is_seen()) [[unlikely]] { return load_under_valgrind<T>(at); }
+    if (Watched && detail::poison_is_seen()) [[unlikely]] {
+        return detail::load_under_valgrind<T>(at);
+    }
     std::memcpy(&value, at, sizeof(T));
     return value;
 }
@@ -99,7 +101,7 @@ template <class T, bool Watched = detail::poison_is_watched>
         return;
     }
     if (Watched && detail::poison_is_seen()) [[unlikely]] {
-        return store_under_valgrind<T>(at, value);
+        return detail::store_under_valgrind<T>(at, value);
     }
     std::memcpy(at, &value, sizeof(T));
 }

@@ -160,7 +160,8 @@ public:
         std::uint32_t place = 0;
         for (unsigned level = levels; level-- != 0;) {
             CAIRN_DETAIL_STEP();
-            const std::uint32_t mask = at_least(entries + start_[level] + place * width, wanted);
+            const std::uint32_t mask =
+                detail::at_least(entries + start_[level] + place * width, wanted);
             if (mask == 0) { return none; }  // only at the top: below it the maximum is true
             place = place * width + static_cast<std::uint32_t>(std::countr_zero(mask));
         }
@@ -178,7 +179,7 @@ public:
             CAIRN_DETAIL_STEP();
             const std::uint32_t group = leaf / width;
             if (group < group_count(level)) {
-                mask = at_least(entries + start_[level] + group * width, wanted) &
+                mask = detail::at_least(entries + start_[level] + group * width, wanted) &
                        (~std::uint32_t{0} << (leaf % width));
                 if (mask != 0) { break; }
             }
@@ -188,7 +189,7 @@ public:
             leaf / width * width + static_cast<std::uint32_t>(std::countr_zero(mask));
         while (level-- != 0) {
             CAIRN_DETAIL_STEP();
-            mask = at_least(entries + start_[level] + place * width, wanted);
+            mask = detail::at_least(entries + start_[level] + place * width, wanted);
             place = place * width + static_cast<std::uint32_t>(std::countr_zero(mask));
         }
         return place;
@@ -200,7 +201,8 @@ public:
         std::uint32_t place = 0;
         for (unsigned level = levels_; level-- != 0;) {
             CAIRN_DETAIL_STEP();
-            const std::uint32_t mask = at_least(entries + start_[level] + place * width, wanted);
+            const std::uint32_t mask =
+                detail::at_least(entries + start_[level] + place * width, wanted);
             if (mask == 0) { return none; }
             place = place * width + 31u - static_cast<std::uint32_t>(std::countl_zero(mask));
         }
@@ -229,7 +231,7 @@ public:
             if (level + 1 == levels_) { return; }
             leaf /= width;
             if (entries[start_[level + 1] + leaf] != before) { return; }  // another was larger
-            value = largest_of(entries + start_[level] + leaf * width);
+            value = detail::largest_of(entries + start_[level] + leaf * width);
         }
     }
 
@@ -237,7 +239,7 @@ public:
         return entries[i];
     }
     [[nodiscard]] std::uint32_t maximum(const Entry* entries) const noexcept {
-        return largest_of(entries + start_[levels_ - 1]);
+        return detail::largest_of(entries + start_[levels_ - 1]);
     }
     [[nodiscard]] unsigned levels() const noexcept { return levels_; }
 
@@ -247,7 +249,7 @@ public:
             n = (n + width - 1) / width;
             for (std::uint32_t i = 0; i < n; ++i) {
                 CAIRN_ASSERT(entries[start_[level + 1] + i] ==
-                                 largest_of(entries + start_[level] + i * width),
+                                 detail::largest_of(entries + start_[level] + i * width),
                              "an entry is the maximum of the group below it");
             }
         }
