@@ -41,12 +41,18 @@ string_pool& string_pool::operator=(string_pool&& from) noexcept {
     return detail::begin_anew(*this, from);
 }
 
-void string_pool::release_table() noexcept {
-    if (entries_ != nullptr) {
-        upstream_.deallocate(entries_, room_ * sizeof(entry), alignment::of<entry>());
-    }
-    entries_ = nullptr;
-    room_ = 0;
+/// All memory goes back. A deallocate() of the user finds a pool without a string meanwhile.
+void string_pool::release() noexcept {
+    [[maybe_unused]] const auto change = mark_.begin(this, "string_pool");
+    count_ = 0;
+    free_text_ = nullptr;
+    free_text_size_ = 0;
+    free_table(std::exchange(entries_, nullptr), std::exchange(room_, 0));
+    text_.reset(reset_policy::release());
+}
+void string_pool::free_table(entry* table, std::size_t room) noexcept {
+    if (table == nullptr) { return; }
+    upstream_.deallocate(table, room * sizeof(entry), alignment::of<entry>());
 }
 
 /// Eight bytes at a time: a multiplication mixes them upwards, a shift brings the high bits down.
@@ -144,6 +150,9 @@ char* string_pool::take_text(std::size_t size) noexcept {
     // shorter one that no longer fits begins a new piece: less than a quarter of the old one is
     // lost. Without memory for a piece its own bytes are tried.
     if (size > free_text_size_) {
+        // A visitor of for_each may intern, so loops are no reason to stop.
+        mark_.expect_unchanged(this, "string_pool");
+        [[maybe_unused]] const auto change = mark_.begin_object();
         if (size <= piece_size / 4) {
             if (void* const piece = text_.allocate(piece_size, alignment{1})) {
                 free_text_ = static_cast<char*>(piece);
@@ -169,7 +178,7 @@ bool string_pool::reserve(std::size_t count) noexcept {
 
 bool string_pool::move_to(std::size_t room) noexcept {
     if (room > room_max) { return false; }
-    mark_.expect_free(this, "string_pool");
+    [[maybe_unused]] const auto change = mark_.begin(this, "string_pool");
     void* const memory = upstream_.allocate(room * sizeof(entry), alignment::of<entry>());
     if (memory == nullptr) { return false; }
     auto* const table = static_cast<entry*>(memory);
@@ -177,21 +186,21 @@ bool string_pool::move_to(std::size_t room) noexcept {
         ::new (static_cast<void*>(table + i)) entry{nullptr, 0, 0};
     }
     // All strings differ, so none is compared: each goes to the first free entry from its hash on.
-    // The old table goes last; a refusal above has changed nothing.
+    // A refusal above has changed nothing. The old table goes last: a deallocate() of the user may
+    // look strings up.
     for (std::size_t i = 0; i != room_; ++i) {
         if (entries_[i].text == nullptr) { continue; }
         std::size_t to = entries_[i].hash & (room - 1);
         while (table[to].text != nullptr) { to = (to + 1) & (room - 1); }
         table[to] = entries_[i];
     }
-    release_table();
-    entries_ = table;
-    room_ = room;
+    entry* const old = std::exchange(entries_, table);
+    free_table(old, std::exchange(room_, room));
     return true;
 }
 
 void string_pool::clear() noexcept {
-    mark_.expect_free(this, "string_pool");
+    [[maybe_unused]] const auto change = mark_.begin(this, "string_pool");
     // The entries before the text that they point to.
     for (std::size_t i = 0; i != room_; ++i) { entries_[i] = {nullptr, 0, 0}; }
     count_ = 0;
@@ -201,14 +210,14 @@ void string_pool::clear() noexcept {
 }
 
 bool string_pool::shrink_to_fit() noexcept {
-    mark_.expect_free(this, "string_pool");
     if (count_ == 0) {
-        clear();
-        text_.reset(reset_policy::release());
-        release_table();
+        release();
         return true;
     }
-    text_.trim();
+    {
+        [[maybe_unused]] const auto change = mark_.begin(this, "string_pool");
+        text_.trim();
+    }
     std::size_t room = room_min;
     while (strings_in(room) < count_) { room *= 2; }
     return room >= room_ || move_to(room);

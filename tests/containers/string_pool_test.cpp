@@ -188,6 +188,33 @@ TEST(string_pool, shrink_to_fit_gives_back_what_a_peak_took) {
     EXPECT_EQ(names.intern("7"), "7");
 }
 
+TEST(string_pool, after_clear_the_texts_are_one_block_that_the_next_string_keeps) {
+    test_upstream upstream;
+    string_pool names{upstream};
+    const auto make_peak = [&] {
+        for (char c = 'a'; c <= 'z'; ++c) {
+            ASSERT_TRUE(names.intern(std::string(5000, c)).data());
+        }
+        names.clear();
+    };
+    constexpr std::size_t texts = 26 * 5000;
+    make_peak();
+    ASSERT_TRUE(names.intern("next").data());
+    ASSERT_TRUE(names.shrink_to_fit());
+    EXPECT_GT(upstream.live_size(), texts) << "the block holds a string";
+    make_peak();
+    ASSERT_TRUE(names.shrink_to_fit());
+    ASSERT_TRUE(names.intern("next").data());
+    EXPECT_LT(upstream.live_size(), texts / 10) << "it has gone back before";
+    make_peak();
+    const std::string text(2 * texts, 'x');
+    ASSERT_TRUE(names.intern(text).data()) << "in a block of its own";
+    EXPECT_GT(upstream.live_size(), 3 * texts);
+    ASSERT_TRUE(names.shrink_to_fit());
+    EXPECT_LT(upstream.live_size(), 2 * texts + texts / 10) << "the block without a string went";
+    EXPECT_EQ(names.find(text), text);
+}
+
 TEST(string_pool, takes_its_memory_from_any_allocator) {
     std::array<std::byte, 16384> buffer;
     arena memory{buffer};

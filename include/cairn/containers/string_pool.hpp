@@ -48,10 +48,7 @@ public:
     explicit string_pool(allocator_ref upstream) noexcept
         : upstream_{upstream}, text_{4_KiB, upstream} {}
     explicit string_pool(std::size_t, ...) = delete;  // room for names: reserve(1000)
-    ~string_pool() {
-        mark_.expect_free(this, "string_pool");
-        release_table();
-    }
+    ~string_pool() { release(); }
     /// `from` is empty, with an arena of its own, and may be used again: so it is not defaulted.
     string_pool(string_pool&& from) noexcept;
     string_pool& operator=(string_pool&& from) noexcept;
@@ -85,7 +82,9 @@ public:
     /// Forgets all strings; their memory is kept for the next ones. O(the table).
     void clear() noexcept;
 
-    /// Gives back what a peak took: spare blocks of text, and the table but for its strings.
+    /// Gives back what a peak took: spare blocks of text, and the part of the table that its
+    /// strings do not need. A block with a string in it stays whole, and clear() has made one block
+    /// of all texts: after clear(), call this before the next string comes.
     /// Returns: false when the upstream has no smaller table; the table is as it was then.
     /// Cost: as a growth of the table.
     [[nodiscard]] bool shrink_to_fit() noexcept;
@@ -124,7 +123,8 @@ private:
     /// Bytes for a text, packed without gaps. Returns: nullptr when exhausted.
     [[nodiscard]] char* take_text(std::size_t size) noexcept;
     [[nodiscard]] bool move_to(std::size_t room) noexcept;  // entries, a power of two
-    void release_table() noexcept;
+    void release() noexcept;
+    void free_table(entry* table, std::size_t room) noexcept;
 
     entry* entries_ = nullptr;
     std::size_t room_ = 0;   // entries, a power of two, or none

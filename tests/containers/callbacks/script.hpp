@@ -15,6 +15,8 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
+#include <utility>
 
 namespace callback_tests {
 
@@ -59,6 +61,13 @@ public:
     /// The object whose function it is.
     static inline const void* object = nullptr;
 
+    /// What f() calls does nothing.
+    template <class F>
+    static void pause(F f) {
+        script* const s = std::exchange(now, nullptr);
+        f();
+        now = s;
+    }
     static void called(call which, const void* of = nullptr) {
         script* const s = now;
         if (s == nullptr || s->when_ != which || s->has_run_) { return; }
@@ -82,6 +91,7 @@ struct told_memory {
         return cairn::system_memory().allocate(size, align);
     }
     static void deallocate(void* p, std::size_t size, cairn::alignment align) noexcept {
+        std::memset(p, 0xdd, size);  // what is read in the call reads no object
         script::called(call::deallocate);
         cairn::system_memory().deallocate(p, size, align);
     }

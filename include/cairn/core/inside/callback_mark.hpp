@@ -125,6 +125,13 @@ public:
                      "order would meet objects that are not whole",
                      {.object = container, .type = type});
     }
+    /// `container` may change, in a visitor too: no other change is under way.
+    [[CAIRN_FORCE_INLINE]] void expect_unchanged([[maybe_unused]] const void* container,
+                                                 [[maybe_unused]] const char* type) const noexcept {
+        CAIRN_ASSERT((word() & (one_loop - 1)) == 0,
+                     "what needs memory stops while the upstream of a container is called",
+                     {.object = container, .type = type});
+    }
     /// `container` may change: nothing is under way.
     [[CAIRN_FORCE_INLINE]] void expect_free([[maybe_unused]] const void* container,
                                             [[maybe_unused]] const char* type) const noexcept {
@@ -177,8 +184,26 @@ private:
     [[CAIRN_FORCE_INLINE]] static constexpr void expect_no_holes(const void*,
                                                                  const char*) noexcept {}
     [[CAIRN_FORCE_INLINE]] static constexpr void expect_whole(const void*, const char*) noexcept {}
+    [[CAIRN_FORCE_INLINE]] static constexpr void expect_unchanged(const void*,
+                                                                  const char*) noexcept {}
     [[CAIRN_FORCE_INLINE]] static constexpr void expect_free(const void*, const char*) noexcept {}
 #endif
 };
+
+/// A second mark in one object: in unchecked builds a type of its own, because two empty members of
+/// one type would need a byte.
+#if CAIRN_ASSERTS
+using memory_mark = callback_mark;
+#else
+class memory_mark {
+public:
+    constexpr memory_mark() noexcept = default;
+    constexpr memory_mark(memory_mark&&) noexcept {}
+    [[nodiscard]] static constexpr callback_mark::change begin(const void*, const char*) noexcept {
+        return {};
+    }
+    static constexpr void expect_free(const void*, const char*) noexcept {}
+};
+#endif
 
 }}}  // namespace cairn::CAIRN_FLAVOUR::detail
