@@ -35,8 +35,8 @@ bool move_to(plain_list<V>& list, std::size_t count, allocator_ref upstream) noe
     if (block == nullptr) { return false; }
     const std::size_t size = list.size;
     if (size != 0) { std::memcpy(block, list.data, size * sizeof(V)); }
-    list.release(upstream);
-    list = {block, size, count};
+    plain_list<V> old = std::exchange(list, {block, size, count});
+    old.release(upstream);  // last: a deallocate() of the user may look objects up
     return true;
 }
 
@@ -56,8 +56,10 @@ bool plain_list<V>::shrink(allocator_ref upstream) noexcept {
 
 template <class V>
 void plain_list<V>::release(allocator_ref upstream) noexcept {
-    if (data != nullptr) { upstream.deallocate(data, capacity * sizeof(V), alignment::of<V>()); }
-    *this = {};
+    const plain_list old = std::exchange(*this, {});
+    if (old.data != nullptr) {
+        upstream.deallocate(old.data, old.capacity * sizeof(V), alignment::of<V>());
+    }
 }
 
 template struct plain_list<stable_chunks::entry>;
@@ -71,6 +73,7 @@ stable_chunks::stable_chunks(stable_chunks&& other) noexcept
       upstream_{other.upstream_},
       lives_{std::move(other.lives_)},
       worn_out_count_{std::exchange(other.worn_out_count_, 0)},
+      memory_mark_{std::move(other.memory_mark_)},
       kept_count_{std::exchange(other.kept_count_, 0)},
       spare_chunk_{std::exchange(other.spare_chunk_, no_chunk)} {}
 
@@ -141,6 +144,7 @@ std::size_t stable_chunks::lowest(chunk_room room) const noexcept {
 
 bool stable_chunks::reserve(std::size_t chunk_count) noexcept {
     if (chunk_count > rules_.chunk_count_max()) { return false; }
+    [[maybe_unused]] const auto change = begin_memory_change();
     const std::size_t had = count();
     std::size_t p = 0;
     // Blocks that came back are entered in the trees only when all are there: until then
@@ -171,8 +175,8 @@ void stable_chunks::give_back_reserved(std::size_t had) noexcept {
 // holds the words of the group.
 void stable_chunks::remove_last() noexcept {
     set_room(count() - 1, chunk_room::none);
-    free_chunk(count() - 1);
-    --table_.size;
+    const entry last = table()[--table_.size];
+    free_chunk(last);
 }
 
 bool stable_chunks::add() noexcept {
@@ -216,16 +220,19 @@ bool stable_chunks::get_objects(std::size_t p) noexcept {
 }
 
 void stable_chunks::return_objects(std::size_t p) noexcept {
-    const std::size_t size = rules_.object_size << rules_.slots_log2;
-    cairn::unpoison(table()[p].objects, size);
-    upstream_.deallocate(table()[p].objects, size, rules_.object_alignment);
-    table()[p].objects = nullptr;
+    free_objects(std::exchange(table()[p].objects, nullptr));
 }
 
-void stable_chunks::free_chunk(std::size_t p) noexcept {
-    if (table()[p].objects != nullptr) { return_objects(p); }
-    upstream_.deallocate(table()[p].state, stable_chunk::size_of(rules_),
-                         alignment::of<stable_chunk>());
+void stable_chunks::free_objects(std::byte* objects) noexcept {
+    const std::size_t size = rules_.object_size << rules_.slots_log2;
+    cairn::unpoison(objects, size);
+    upstream_.deallocate(objects, size, rules_.object_alignment);
+}
+
+/// Requires: the chunk is not in the table any more.
+void stable_chunks::free_chunk(entry chunk) noexcept {
+    if (chunk.objects != nullptr) { free_objects(chunk.objects); }
+    upstream_.deallocate(chunk.state, stable_chunk::size_of(rules_), alignment::of<stable_chunk>());
 }
 
 // True when the block of chunk `p` has no object in it and no reason to stay.
@@ -246,8 +253,9 @@ std::size_t stable_chunks::superfluous(std::size_t p) noexcept {
 }
 
 void stable_chunks::send_back(std::size_t p) noexcept {
-    return_objects(p);
+    std::byte* const objects = std::exchange(table()[p].objects, nullptr);
     note_room(p);
+    free_objects(objects);
 }
 
 bool stable_chunks::shrink() noexcept {
@@ -301,12 +309,14 @@ bool stable_chunks::copy_vacant(const stable_chunks& other) noexcept {
 }
 
 void stable_chunks::release() noexcept {
-    for (std::size_t p = 0; p < count(); ++p) { free_chunk(p); }
+    plain_list<entry> chunks = std::exchange(table_, {});
     // The next chunks begin their lives elsewhere: handles of these find nothing in them.
     lives_.end();
     worn_out_count_ = kept_count_ = 0;
     spare_chunk_ = no_chunk;
-    table_.release(upstream_);
+    // Last: a deallocate() of the user finds a map without chunks.
+    for (std::size_t p = 0; p < chunks.size; ++p) { free_chunk(chunks.data[p]); }
+    chunks.release(upstream_);
 }
 
 void stable_chunks::validate() const noexcept {

@@ -50,15 +50,26 @@ stable_slots::stable_slots(stable_slots&& other) noexcept
 
 // ------- the stack of ready slots
 
+// Chunk `p` has memory for objects; for no_chunk, a new one, whose number `p` becomes.
+// Returns: false when exhausted; nothing has changed then.
+bool stable_slots::get_memory(std::size_t& p) noexcept {
+    [[maybe_unused]] const auto change = begin_memory_change();
+    if (p != no_chunk) { return get_objects(p); }
+    if (!add()) { return false; }
+    p = count() - 1;
+    return true;
+}
+
 // Requires: the stack is empty. Returns: false when exhausted; nothing has changed then.
 bool stable_slots::gather() noexcept {
+    memory_mark_.expect_free(this, "stable_slot_map");
     std::size_t p = lowest(chunk_room::batch);
     if (p == no_chunk) { p = chunk_with_few(); }
-    if (p == no_chunk) {
-        if (!add()) { return false; }
-        p = count() - 1;
-    } else if (!get_objects(p)) {
-        return false;
+    if (!get_memory(p)) { return false; }
+    // An upstream may have erased objects: their slots are ready, and the chunk is listed.
+    if (top_ != end_) {
+        note_room(p);
+        return true;
     }
     stable_chunk& from = *table()[p].state;
     const auto first = static_cast<std::uint32_t>(p << rules_.slots_log2);
@@ -152,6 +163,7 @@ void stable_slots::chunk_is_empty(std::uint32_t index) noexcept {
     if (state_of(index).live_count != 0) { return; }
     const std::size_t p = superfluous(index >> rules_.slots_log2);
     if (p == no_chunk) { return; }
+    [[maybe_unused]] const auto change = begin_memory_change();
     drop_ready(p);
     send_back(p);
 }
@@ -235,8 +247,15 @@ void stable_slots::drop_all_promised() noexcept {
     }
 }
 
+// Returns: false, too, when the upstream has erased the object of slot `index`.
+bool stable_slots::grow_waiting(std::uint32_t index) noexcept {
+    [[maybe_unused]] const auto change = begin_memory_change();
+    const std::uint32_t before = life(index);
+    return waiting_.grow(upstream_) && life(index) == before;
+}
+
 bool stable_slots::set_aside(std::uint32_t index, std::uint64_t fence) noexcept {
-    if (!waiting_.make_room(upstream_)) { return false; }
+    if (waiting_.size == waiting_.capacity && !grow_waiting(index)) { return false; }
     waiting_.data[waiting_.size++] = {fence, index};
     stable_chunk& state = state_of(index);
     const std::uint32_t slot = index & rules_.slot_mask();
@@ -380,11 +399,15 @@ live_word stable_slots::next_live(std::size_t index) const noexcept {
 bool stable_slots::shrink_to_fit() noexcept {
     // The slots that are held ready count as live, and would keep their chunk.
     drop_ready(no_chunk);
+    [[maybe_unused]] const auto change = begin_memory_change();
     const bool table_fits = shrink();
     return waiting_.shrink(upstream_) && table_fits;
 }
 
-bool stable_slots::copy_chunks(const stable_slots& other) noexcept { return copy_vacant(other); }
+bool stable_slots::copy_chunks(const stable_slots& other) noexcept {
+    [[maybe_unused]] const auto change = begin_memory_change();
+    return copy_vacant(other);
+}
 
 void stable_slots::enter_copies(live_word word) noexcept {
     const std::size_t p = word.first >> rules_.slots_log2;
@@ -412,6 +435,7 @@ void stable_slots::finish_waiting_of(const stable_slots& other) noexcept {
 }
 
 void stable_slots::release() noexcept {
+    [[maybe_unused]] const auto change = begin_memory_change();
     begun_count_ = ended_count_ = 0;
     top_ = end_ = 0;
     front_end_ = freed_index_ = 0;

@@ -45,6 +45,7 @@
 
 #include <cairn/core/allocator_ref.hpp>
 #include <cairn/core/cache_line.hpp>
+#include <cairn/core/inside/callback_mark.hpp>
 #include <cairn/storage/generations.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
@@ -259,14 +260,20 @@ protected:
     allocator_ref upstream_;
     generations lives_;
     std::size_t worn_out_count_ = 0;
+    /// Until the scope ends the upstream may be called: what needs memory stops meanwhile.
+    [[nodiscard]] auto begin_memory_change() noexcept {
+        return memory_mark_.begin(this, "stable_slot_map");
+    }
+    [[CAIRN_NO_UNIQUE_ADDRESS]] memory_mark memory_mark_;
 
 private:
     [[nodiscard]] bool is_idle(std::size_t p) const noexcept;
     [[nodiscard]] bool may_go(std::size_t p) const noexcept;
     void remove_last() noexcept;
     void give_back_reserved(std::size_t had) noexcept;
-    void free_chunk(std::size_t p) noexcept;
+    void free_chunk(entry chunk) noexcept;
     void return_objects(std::size_t p) noexcept;
+    void free_objects(std::byte* objects) noexcept;
     [[nodiscard]] std::uint64_t& room_word(std::size_t group, std::uint32_t level,
                                            chunk_room room) const noexcept;
 

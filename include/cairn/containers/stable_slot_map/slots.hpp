@@ -182,6 +182,8 @@ private:
     [[nodiscard, CAIRN_COLD]] bool turn(std::uint32_t index, std::uint32_t generation) noexcept;
     void chunk_is_empty(std::uint32_t index) noexcept;
     [[nodiscard]] bool gather() noexcept;
+    [[nodiscard]] bool get_memory(std::size_t& p) noexcept;
+    [[nodiscard, CAIRN_COLD]] bool grow_waiting(std::uint32_t index) noexcept;
     /// The slots of the stack that lie in chunk `p` are free again; of all chunks: no_chunk.
     void drop_ready(std::size_t p) noexcept;
     void set_front(std::size_t p) noexcept;
