@@ -92,6 +92,9 @@ public:
     ~packed_array() {
         expect_movable();
         clear();
+        // A deallocate() of the user finds no object, and a change there stops.
+        [[maybe_unused]] const auto change = begin_change();
+        if constexpr (asserts_enabled) { memory_.release(); }
     }
 
     // ---- room ---------------------------------------------------------------------------------

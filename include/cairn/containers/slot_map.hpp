@@ -258,11 +258,9 @@ public:
     ~slot_rows() {
         [[maybe_unused]] const auto change = mark_.begin(this, Parts::name);
         owners_.expect_none(this, Parts::name);
-        if constexpr (!std::is_trivially_destructible_v<value_type>) {
-            // Every handle is stale before the first destructor runs.
-            [[maybe_unused]] const auto ended = std::move(slots_);
-            slots_.set_live_max(0);
-        }
+        // Every handle is stale before the first destructor or deallocate() of the user runs.
+        [[maybe_unused]] const auto ended = std::move(slots_);
+        slots_.set_live_max(0);
         rows_.clear();
         limbo_.clear();
     }
@@ -786,9 +784,16 @@ protected:
             // change no handle.
             auto* const moved_handles = static_cast<handle_type*>(spare);
             for (std::size_t r = 0; r < size(); ++r) { moved_handles[r] = handles_[order[r]]; }
-            if (!rows_.permute(order)) { return false; }  // `order` is spoiled from here on
-            for (std::size_t r = 0; r < size(); ++r) { lead(r, moved_handles[r]); }
-            return true;
+            const auto lead_all = [&] {
+                for (std::size_t r = 0; r < size(); ++r) { lead(r, moved_handles[r]); }
+                return true;
+            };
+            // A table gives memory back: a deallocate() of the user may look handles up.
+            if constexpr (requires { rows_.permute_with(order, lead_all); }) {
+                return rows_.permute_with(order, lead_all);
+            } else {
+                return rows_.permute(order) && lead_all();
+            }
         };
         return detail::sort_rows(size(), upstream(), find_order, size() * sizeof(handle_type), use);
     }

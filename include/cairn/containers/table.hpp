@@ -453,10 +453,18 @@ public:
     /// Requires: `order` is a permutation of 0 .. size()-1.
     /// Returns: false when there is no memory for the scratch column; unchanged then.
     [[nodiscard]] bool permute(std::span<std::uint32_t> order) {
+        return permute_with(order, [] { return true; });
+    }
+    /// The same; calls follow() once the rows have moved, before the upstream is called again.
+    /// Returns: false when there is no memory, or follow() returns false.
+    template <class Follow>
+    [[nodiscard]] bool permute_with(std::span<std::uint32_t> order, Follow follow) {
         CAIRN_ASSERT(order.size() == size() && detail::names_each_once(order.data(), size()),
                      "a permutation names every row once");
         [[maybe_unused]] const auto change = begin_change();
-        return m_.permute(layout::desc, order.data());
+        return m_.permute(layout::desc, order.data(), {compiler::address_of(follow), [](void* f) {
+                                                           return (*static_cast<Follow*>(f))();
+                                                       }});
     }
 
     void swap(table& other) noexcept { std::swap(*this, other); }

@@ -210,8 +210,8 @@ bool table_memory::shrink_to_fit(const layout_desc& desc) noexcept {
         return true;
     }
     if (size != 0) { return move_to_new_block(*this, desc, size); }
-    free_block(desc, {std::exchange(base, nullptr), std::exchange(capacity, 0)});
     pitch = 0;
+    free_block(desc, {std::exchange(base, nullptr), std::exchange(capacity, 0)});
     return true;
 }
 
@@ -801,20 +801,19 @@ void table_memory::take(table_memory& other) noexcept {
 
 void table_memory::release(const layout_desc& desc) noexcept {
     rehome_followers(nullptr);
-    if (base != nullptr) {
-        destroy_rows(desc, 0, size);
-        if (is_reserved) {
-            const std::size_t bytes = allocation_size(desc, pitch);
-            if constexpr (detail::poison_is_watched) { unpoison(base, bytes); }
-            // All addresses, with and without memory: pitch, not capacity.
-            page_memory::release(base, page_memory::round_up_to_pages(bytes));
-        } else {
-            free_block(desc, {base, capacity});
-        }
+    destroy_rows(desc, 0, size);
+    size = 0;
+    // Before the memory goes back: a deallocate() of the user finds a table without rows.
+    const block old{std::exchange(base, nullptr), std::exchange(capacity, 0)};
+    const std::size_t old_pitch = std::exchange(pitch, 0);
+    if (!std::exchange(is_reserved, false)) {
+        free_block(desc, old);
+        return;
     }
-    base = nullptr;
-    size = capacity = pitch = 0;
-    is_reserved = false;
+    const std::size_t bytes = allocation_size(desc, old_pitch);
+    if constexpr (detail::poison_is_watched) { unpoison(old.base, bytes); }
+    // All addresses, with and without memory: pitch, not capacity.
+    page_memory::release(old.base, page_memory::round_up_to_pages(bytes));
 }
 
 void table_memory::poison_rows(const layout_desc& desc, std::size_t first,
@@ -961,7 +960,8 @@ bool table_memory::commit_rows(const layout_desc& desc, std::size_t rows) noexce
     return true;
 }
 
-bool table_memory::permute(const layout_desc& desc, std::uint32_t* order) noexcept {
+bool table_memory::permute(const layout_desc& desc, std::uint32_t* order,
+                           reserve_step follow) noexcept {
     // The widest column is gathered into scratch and copied back: sequential writes twice, random
     // reads once. Following the cycles in place would be random both ways. Columns of other types,
     // and blocks of lanes, follow the cycles.
@@ -979,12 +979,11 @@ bool table_memory::permute(const layout_desc& desc, std::uint32_t* order) noexce
     // scratch   | the widest column, gathered | order, as long as a column may spoil it |
     const std::size_t order_bytes = follows_cycles ? size * sizeof(std::uint32_t) : 0;
     const std::size_t scratch_bytes = round_up(size * widest, default_alignment) + order_bytes;
-    if (size < 2) { return true; }
+    if (size < 2) { return follow(); }
     auto* const scratch =
         static_cast<std::byte*>(upstream.allocate(scratch_bytes, default_alignment));
     if (scratch == nullptr) { return false; }
-    mark.set_holes(
-        true);  // until the scratch is back: the slots of a map name other rows until then
+    mark.set_holes(true);
     for (std::size_t c = 0; c < desc.column_count; ++c) {
         const column_desc& column = desc.columns[c];
         if (column.permute == nullptr) {
@@ -1022,9 +1021,11 @@ bool table_memory::permute(const layout_desc& desc, std::uint32_t* order) noexce
     }
     // `order` itself is whole to the end: cycles are followed in the copy.
     for (table_follower* f = followers; f != nullptr; f = f->next) { f->permuted(*f, order, size); }
-    upstream.deallocate(scratch, scratch_bytes, default_alignment);
     mark.set_holes(false);
-    return true;
+    const bool follows = follow();
+    // Last: a deallocate() of the user may look at the rows.
+    upstream.deallocate(scratch, scratch_bytes, default_alignment);
+    return follows;
 }
 
 }}}  // namespace cairn::CAIRN_FLAVOUR::detail

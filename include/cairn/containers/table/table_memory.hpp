@@ -95,8 +95,8 @@ struct table_follower {
     void (*rehomed)(table_follower& self, void* table) noexcept = nullptr;
 };
 
-/// A function that an owner of rows calls once room for more rows is certain. Without a function
-/// the answer is true.
+/// A function that an owner of rows has called once room for more rows is certain, or once rows
+/// have changed places. Without a function the answer is true.
 struct reserve_step {
     void* context = nullptr;
     bool (*run)(void* context) = nullptr;
@@ -186,10 +186,12 @@ struct table_memory {
     /// Requires: nothing is here.
     void take(table_memory& other) noexcept;
 
-    /// Row i becomes what row order[i] was, in every column; `order` is spoiled.
+    /// Row i becomes what row order[i] was, in every column; `order` is spoiled. `follow` runs
+    /// then, before the upstream is called again.
     /// Returns: false when there is no memory for the scratch copy of a column; nothing has
-    ///          changed.
-    [[nodiscard]] bool permute(const layout_desc& desc, std::uint32_t* order) noexcept;
+    ///          changed. Else what `follow` returns.
+    [[nodiscard]] bool permute(const layout_desc& desc, std::uint32_t* order,
+                               reserve_step follow = {}) noexcept;
 
     /// Marks what memory checkers report, before the number of rows becomes `rows`.
     void watch(const layout_desc& desc, std::size_t rows) noexcept;
