@@ -538,7 +538,8 @@ public:
     }
     /// Erases every row that `predicate` is true for; the others keep their order. Each row is
     /// asked once, by row. The predicate may look handles up; those of rows that this call erases
-    /// may still find them, for rows leave in groups. (Children of what goes: a second call.)
+    /// may still find them, for rows leave in groups. Erase the children of erased rows in a second
+    /// call.
     /// Returns: how many were erased.
     /// Throws:  what the predicate throws; some of the rows for which it was true are gone then, no
     ///          other.

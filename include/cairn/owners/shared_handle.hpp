@@ -233,6 +233,7 @@ public:
         return handle_ ? store_->use_count(handle_) : 0;
     }
     /// The object; null where it owns none.
+    /// Requires: the object was not erased from the map directly.
     [[nodiscard]] auto get() const noexcept {
         using pointer = decltype(store_->pointer_to(handle_));
         return handle_ ? store_->pointer_to(handle_) : pointer{};

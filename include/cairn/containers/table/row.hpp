@@ -263,7 +263,7 @@ public:
         return cairn_visit_fields([](auto&... fields) { return Row{fields...}; });
     }
     constexpr operator Row() const { return load(); }
-    /// As the row of named fields has it.
+    /// The value of the row, moved out of its fields.
     constexpr Row cairn_take() const
         requires(!IsConst)
     {

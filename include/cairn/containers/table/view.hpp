@@ -156,7 +156,8 @@ struct row_loop {
     ///                                                 first  0   1            where a field begins
     struct column_numbers {
         std::size_t at[column_count + 1] = {};
-        std::size_t first[sizeof...(Fields) + 1] = {};  // of each field: its columns in `at`
+        // Where the columns of a field begin in `at`.
+        std::size_t first[sizeof...(Fields) + 1] = {};
     };
     static constexpr column_numbers columns = [] {
         column_numbers result;
