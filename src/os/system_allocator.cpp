@@ -18,7 +18,7 @@ void* system_allocator::allocate(std::size_t size, alignment align) noexcept {
     return ::_aligned_malloc(asked, align.bytes());
 #else
     // Both come back through free(), so deallocate() need not know which it was.
-    if (align <= default_alignment) { return std::malloc(asked); }
+    if (align <= default_alignment) { return (std::malloc)(asked); }
     // aligned_alloc wants a multiple of the alignment; rounding cannot wrap below PTRDIFF_MAX
     // unless the alignment itself is absurd.
     const std::size_t rounded = detail::round_up(asked, align);
@@ -30,7 +30,7 @@ void system_allocator::deallocate(void* p, std::size_t, alignment) noexcept {
 #if defined(_WIN32)
     ::_aligned_free(p);
 #else
-    std::free(p);
+    (std::free)(p);
 #endif
 }
 

@@ -35,7 +35,7 @@ public:
             std::uint32_t size = size_from(random);
             if (size > granules - g) { size = granules - g; }
             was_free = !was_free && random() % 4 != 0;
-            map().set_header(g, was_free ? detail::block_header::free(size, 0)
+            map().set_header(g, was_free ? detail::block_header::unused(size, 0)
                                          : detail::block_header::used(size, 0));
             if (was_free) {
                 free[g] = size;
@@ -122,7 +122,7 @@ TEST(first_fit_index, finds_what_a_list_finds) {
             if (const std::uint32_t cut = 1 + random() % size; cut < size && random() % 2 == 0) {
                 b.index().change(b.map(), g, size, g + cut, size - cut);
                 b.map().set_header(g, detail::block_header::used(cut, 0));
-                b.map().set_header(g + cut, detail::block_header::free(size - cut, cut));
+                b.map().set_header(g + cut, detail::block_header::unused(size - cut, cut));
                 b.free[g + cut] = size - cut;
             } else {
                 b.index().remove(b.map(), g, size);
@@ -152,7 +152,7 @@ TEST(first_fit_index, a_block_that_grows_is_found_by_its_new_size) {
                 b.free.erase(right);
             }
             b.index().change(b.map(), g, size, g, total);
-            b.map().set_header(g, detail::block_header::free(total, 0));
+            b.map().set_header(g, detail::block_header::unused(total, 0));
             b.free[g] = total;
             if (step % 16 == 0) { ASSERT_NO_FATAL_FAILURE(b.compare(random)) << "seed " << seed; }
         }

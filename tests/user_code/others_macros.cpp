@@ -1,8 +1,11 @@
-// Macros of <windows.h>, Qt, Unreal, X11 and older C libraries, defined in front of all of cairn. The headers
-// of the standard library come first: they are other people's business.
+// Macros of <windows.h>, Qt, Unreal, X11, older C libraries and debuggers of malloc (_CRTDBG_MAP_ALLOC), defined
+// in front of all of cairn. The headers of the standard library come first: they are other people's business.
 #include "std_headers.inc"
 // of uses.hpp
 #include <algorithm>
+#if defined(__SSE2__)
+#    include <emmintrin.h>
+#endif
 
 #define max(a, b) ((a) > (b) ? (a) : (b))
 #define min(a, b) ((a) < (b) ? (a) : (b))
@@ -42,6 +45,11 @@
 #define _C 0x10
 #define _B 0x20
 #define U 1
+#define malloc(size) others_malloc(size, __FILE__, __LINE__)
+#define calloc(count, size) others_calloc(count, size, __FILE__, __LINE__)
+#define realloc(p, size) others_realloc(p, size, __FILE__, __LINE__)
+#define free(p) others_free(p, 1)
+#define strdup(text) others_strdup(text, __FILE__, __LINE__)
 
 #include "cairn/testing/expect_broken_promise.hpp"
 #include "cairn_headers.inc"

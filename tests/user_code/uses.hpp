@@ -231,9 +231,9 @@ inline void use_threads() {
     MUST(names.intern("name").data());
     using for_c = cairn::context_hooks<cairn::heap<>>;
     cairn::heap<> scripts;
-    void* const block = for_c::malloc(&scripts, 100);
+    void* const block = (for_c::malloc)(&scripts, 100);
     MUST(block);
-    for_c::free(&scripts, block);
+    (for_c::free)(&scripts, block);
 }
 
 /// The wrappers over memory of the program's own type.

@@ -139,7 +139,7 @@ public:
     [[nodiscard]] bool try_resize(void* p, std::size_t old_size, std::size_t new_size,
                                   alignment align = default_alignment) noexcept;
 
-    void free(...) const = delete;        // deallocate(p, size), or deallocate(p)
+    void(free)(...) const = delete;       // deallocate(p, size), or deallocate(p)
     void reallocate(...) const = delete;  // try_resize(p, old, new), resize_or_move, or a new block
     template <class T>
     void make(...) const = delete;  // cairn::make<T>(heap, args...)

@@ -219,9 +219,9 @@ public:
     [[nodiscard]] bool try_resize(void* p, std::size_t old_size, std::size_t new_size,
                                   alignment align = default_alignment) noexcept;
 
-    void free(...) const = delete;        // deallocate(p, size), or deallocate(p)
+    void(free)(...) const = delete;       // deallocate(p, size), or deallocate(p)
     void reallocate(...) const = delete;  // try_resize(p, old, new), or a new block
-    void realloc(...) const = delete;     // try_resize(p, old, new), or a new block
+    void(realloc)(...) const = delete;    // try_resize(p, old, new), or a new block
     void live_size(...) const = delete;   // budget<heap<>>, tracked<heap<>> count it; stats()
     void used_size(...) const = delete;   // budget<heap<>>, tracked<heap<>> count it; stats()
     template <class T>
@@ -297,7 +297,7 @@ private:
                    ? 0
                    : Fit::block_size(static_cast<std::uint32_t>(detail::granules_for(size)));
     }
-    /// Granules of a request of `size` bytes, for region::free(); 0: the size is absurd.
+    /// Granules of a request of `size` bytes, for region::free_at(); 0: the size is absurd.
     [[nodiscard]] static constexpr std::uint32_t asked_granules(std::size_t size) noexcept {
         if (size > size_max) [[unlikely]] { return 0; }
         return static_cast<std::uint32_t>(detail::granules_for(size));

@@ -49,7 +49,7 @@ struct concurrent_pool_checks {
     static detail::slot_state* make_live(std::size_t slot_count) noexcept {
         if constexpr (asserts_enabled) {
             return static_cast<detail::slot_state*>(
-                std::calloc(slot_count + sizeof(unsigned), sizeof(detail::slot_state)));
+                (std::calloc)(slot_count + sizeof(unsigned), sizeof(detail::slot_state)));
         }
         return nullptr;
     }
@@ -75,7 +75,7 @@ struct concurrent_pool_checks {
         unsigned number;
         std::memcpy(&number, c.live + c.slot_count, sizeof number);
         detail::forget_description(number);
-        std::free(c.live);
+        (std::free)(c.live);
     }
     static detail::address_place place_of(const void* object, const void* address) noexcept;
 };

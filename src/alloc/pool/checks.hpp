@@ -16,7 +16,7 @@ struct pool_checks {
         if constexpr (asserts_enabled) {
             // calloc, so that all slots begin as not live; behind them the bytes of Valgrind's
             // number.
-            return static_cast<bool*>(std::calloc(slot_count + sizeof(unsigned), 1));
+            return static_cast<bool*>((std::calloc)(slot_count + sizeof(unsigned), 1));
         }
         return nullptr;
     }

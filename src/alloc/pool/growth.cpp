@@ -163,7 +163,7 @@ std::size_t pool::block_size(const chunk& c) const noexcept {
 void pool::give_chunk_back(const chunk& c) noexcept {
     pool_checks::forget_description(c);
     pool_checks::forget_chunks(*this);
-    std::free(c.live);
+    (std::free)(c.live);
     if (fixed_) {
         unpoison(c.first, c.slot_count * stride_);
         return;

@@ -19,8 +19,8 @@ void stable_chunk::note_free(const stable_rules& rules) noexcept {
     free_count = 0;
     open = 0;
     for (std::uint32_t w = 0; w < rules.word_count(); ++w) {
-        free_count += static_cast<std::uint32_t>(std::popcount(free(rules, w)));
-        open |= static_cast<std::uint64_t>(free(rules, w) != 0) << w;
+        free_count += static_cast<std::uint32_t>(std::popcount(free_bits(rules, w)));
+        open |= static_cast<std::uint64_t>(free_bits(rules, w) != 0) << w;
     }
 }
 
@@ -325,7 +325,7 @@ void stable_chunks::validate() const noexcept {
         std::uint32_t free_count = 0;
         std::uint32_t live_count = 0;
         for (std::uint32_t w = 0; w < rules_.word_count(); ++w) {
-            const std::uint64_t free = state.free(rules_, w);
+            const std::uint64_t free = state.free_bits(rules_, w);
             const std::uint64_t live = state.live()[w];
             const std::uint64_t blocked = state.blocked(rules_)[w];
             free_count += static_cast<std::uint32_t>(std::popcount(free));

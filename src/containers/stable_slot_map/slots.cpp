@@ -80,7 +80,7 @@ bool stable_slots::gather() noexcept {
     while (open != 0 && end_ < batch_first + batch_enough) {
         CAIRN_DETAIL_STEP();
         const auto w = static_cast<std::uint32_t>(std::countr_zero(open));
-        const std::uint64_t bits = from.free(rules_, w);
+        const std::uint64_t bits = from.free_bits(rules_, w);
         open &= open - 1;
         if (bits == 0) { continue; }
         used |= slot_bit(w);

@@ -154,7 +154,7 @@ void object_map::open(std::uint32_t owner) noexcept {
     const std::uint32_t size = hole_after(owner);
     if (size == 0) { return; }
     const std::uint32_t at = end_of(owner);
-    blocks{base_}.set_header(at, block_header::free(size, owner));
+    blocks{base_}.set_header(at, block_header::unused(size, owner));
     index_->insert(blocks{base_}, at, size);
     ++hole_count_;
 }
@@ -162,7 +162,7 @@ void object_map::open(std::uint32_t owner) noexcept {
 void object_map::close(std::uint32_t owner) noexcept {
     const std::uint32_t size = hole_after(owner);
     if (size == 0) { return; }
-    CAIRN_ASSERT(blocks{base_}.header(end_of(owner)) == block_header::free(size, owner),
+    CAIRN_ASSERT(blocks{base_}.header(end_of(owner)) == block_header::unused(size, owner),
                  "a hole is as the heap left it: nothing wrote into free memory");
     index_->remove(blocks{base_}, end_of(owner), size);
     --hole_count_;
@@ -231,7 +231,7 @@ void object_map::put(std::uint32_t i, const spot& to) noexcept {
 }
 
 void object_map::rewrite_hole(std::uint32_t owner) noexcept {
-    blocks{base_}.set_header(end_of(owner), block_header::free(hole_after(owner), owner));
+    blocks{base_}.set_header(end_of(owner), block_header::unused(hole_after(owner), owner));
 }
 
 // ---------------------------------------------------------------------------- looking
@@ -247,8 +247,9 @@ void object_map::validate() const noexcept {
         for (std::uint32_t i = lowest_;; i = entry(i).after) {
             CAIRN_ASSERT(start_of(i) >= end_of(owner), "objects do not overlap");
             if (const std::uint32_t size = start_of(i) - end_of(owner); size != 0) {
-                CAIRN_ASSERT(blocks{base_}.header(end_of(owner)) == block_header::free(size, owner),
-                             "a hole is as the heap left it: nothing wrote into free memory");
+                CAIRN_ASSERT(
+                    blocks{base_}.header(end_of(owner)) == block_header::unused(size, owner),
+                    "a hole is as the heap left it: nothing wrote into free memory");
                 ++holes;
                 free += size;
             }

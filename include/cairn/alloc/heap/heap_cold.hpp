@@ -327,7 +327,7 @@ template <class Fit>
     }
 }
 
-/// `asked`: as region::free() takes it.
+/// `asked`: as region::free_at() takes it.
 template <class Fit>
 void heap<Fit>::free_in_core(void* p, std::uint32_t asked) noexcept {
     if (regions_.count() == 1) [[likely]] { return free_in(home(), p, asked); }
@@ -372,12 +372,12 @@ template <class Fit>
     }
     const auto b = r->map();
     const std::uint32_t g = b.block_of(p);
-    // Before free(): afterwards the header may be that of a larger block, and the links of the fit
-    // lie in the payload.
+    // Before free_at(): afterwards the header may be that of a larger block, and the links of the
+    // fit lie in the payload.
     if constexpr (detail::poison_is_watched) {
         cairn::poison(p, detail::payload_size(b.header(g).size()));
     }
-    const std::uint32_t size = r->free(g, asked);
+    const std::uint32_t size = r->free_at(g, asked);
     if constexpr (Fit::deferred_max != 0) { bins_.books().gave_back(size); }
 }
 

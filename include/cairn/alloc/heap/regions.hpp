@@ -200,10 +200,10 @@ private:
     }
 };
 
-/// For region::free(), of a block whose size is not given.
+/// For region::free_at(), of a block whose size is not given.
 inline constexpr std::uint32_t size_unknown = UINT32_MAX;
 static_assert(granule_count_max - size_unknown <= size_unknown,
-              "free() takes it for every size that a block can have");
+              "free_at() takes it for every size that a block can have");
 
 template <class Fit>
 class region : public region_base {
@@ -261,7 +261,7 @@ public:
         poison_all();
         index_.clear(granules_, key);
         free_granules_ = granules_;
-        map().set_header(0, block_header::free(granules_, 0));
+        map().set_header(0, block_header::unused(granules_, 0));
         map().set_header(granules_, block_header::used(0, granules_));
         index_.give(map(), 0, 0, granules_, 0);
     }
@@ -315,7 +315,7 @@ public:
             h = {from + gap, no_block, h.size - gap};
             index_.give(b, 0, h.block, h.size, 0);
             b.set_size_and_bits(from, gap | block_header::free_bit);
-            b.set_header(h.block, block_header::free(h.size, gap));
+            b.set_header(h.block, block_header::unused(h.size, gap));
             b.set_previous(h.block + h.size, h.size);
         }
         take_front(b, h, size);
@@ -325,8 +325,8 @@ public:
     /// Gives a block back and merges it with its free neighbours. `asked`: granules of its request
     /// or of the block itself, or size_unknown; 0, which no request has, is refused.
     /// Returns: how many granules it had.
-    [[CAIRN_FORCE_INLINE]] inline std::uint32_t free(std::uint32_t g,
-                                                     std::uint32_t asked) noexcept {
+    [[CAIRN_FORCE_INLINE]] inline std::uint32_t free_at(std::uint32_t g,
+                                                        std::uint32_t asked) noexcept {
         const blocks b = map();
         const std::uint32_t size = expect_live(b, g);
         // The fits of cairn make no block more than twice as large as its request, others may. So
@@ -377,7 +377,7 @@ public:
             index_.give(b, 0, g + wanted, size - wanted, right_size);
         }
         b.set_size_and_bits(g, wanted);
-        b.set_header(g + wanted, block_header::free(rest, wanted));
+        b.set_header(g + wanted, block_header::unused(rest, wanted));
         b.set_previous(g + room, rest);
         return true;
     }

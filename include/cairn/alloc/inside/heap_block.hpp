@@ -166,8 +166,8 @@ public:
                                                      std::uint32_t previous) noexcept {
         return {size, previous};
     }
-    [[nodiscard]] static constexpr block_header free(std::uint32_t size,
-                                                     std::uint32_t previous) noexcept {
+    [[nodiscard]] static constexpr block_header unused(std::uint32_t size,
+                                                       std::uint32_t previous) noexcept {
         return {size | free_bit, previous};
     }
 

@@ -106,7 +106,7 @@ struct alignas(cache_line_size) stable_chunk {
     std::uint64_t used;
     std::uint32_t promised_count;  // these two keep the chunk's memory
     std::uint32_t waiting_count;   // while no object lives here
-    std::uint32_t free_count;      // bits that are set in free(w), for all w
+    std::uint32_t free_count;      // bits that are set in free_bits(w), for all w
     chunk_room room;
     std::uint32_t live_count;    // objects: bits of live[w] without those of held[w]
     std::uint32_t next_room_at;  // free_count at which the chunk is of another kind
@@ -139,7 +139,7 @@ struct alignas(cache_line_size) stable_chunk {
     [[nodiscard]] std::uint64_t objects_in(const stable_rules& rules, std::uint32_t w) noexcept {
         return live()[w] & ~held(rules)[w];
     }
-    [[nodiscard]] std::uint64_t free(const stable_rules& rules, std::uint32_t w) noexcept {
+    [[nodiscard]] std::uint64_t free_bits(const stable_rules& rules, std::uint32_t w) noexcept {
         return ~(live()[w] | blocked(rules)[w]);
     }
     [[nodiscard]] bool keeps_memory() const noexcept {

@@ -38,7 +38,7 @@ struct other_names_of_pools {
     void construct(...) const = delete;    // make(args...) of pool_of<T>
     void make_unique(...) const = delete;  // make_unique_in<T>(pool, args...)
     void acquire(...) const = delete;      // make(args...) of pool_of<T>
-    void free(...) const = delete;         // destroy(p) of pool_of<T>, or deallocate(p)
+    void(free)(...) const = delete;        // destroy(p) of pool_of<T>, or deallocate(p)
     void release(...) const = delete;      // destroy(p) of pool_of<T>, or deallocate(p)
     void clear(...) const = delete;        // destroy_all() of pool_of<T>, or reset()
     void size(...) const = delete;         // stats().live_count
@@ -53,7 +53,7 @@ struct other_names_of_object_pools {
     void construct(...) const = delete;  // acquire(), which returns a lease
     void make(...) const = delete;       // acquire(), which returns a lease
     void get(...) const = delete;        // acquire(), which returns a lease
-    void free(...) const = delete;       // the end of its lease, or release(p)
+    void(free)(...) const = delete;      // the end of its lease, or release(p)
     void destroy(...) const = delete;    // the end of its lease, or release(p)
     void size(...) const = delete;       // stats().live
 };
@@ -61,7 +61,7 @@ struct other_names_of_object_pools {
 template <class Class>
 struct other_names_of_arenas {
     void alloc(...) const = delete;  // allocate(size)
-    void free(...) const = delete;   // deallocate(p, size), or reset() for all
+    void(free)(...) const = delete;  // deallocate(p, size), or reset() for all
     void clear(...) const = delete;  // reset()
     void used(...) const = delete;   // used_size()
     void size(...) const = delete;   // used_size(), or capacity()
