@@ -222,8 +222,8 @@ public:
     void(free)(...) const = delete;       // deallocate(p, size), or deallocate(p)
     void reallocate(...) const = delete;  // try_resize(p, old, new), or a new block
     void(realloc)(...) const = delete;    // try_resize(p, old, new), or a new block
-    void live_size(...) const = delete;   // budget<heap<>>, tracked<heap<>> count it; stats()
-    void used_size(...) const = delete;   // budget<heap<>>, tracked<heap<>> count it; stats()
+    void live_size(...) const = delete;   // of budget<heap<>> or tracked<heap<>>; or stats()
+    void used_size(...) const = delete;   // of budget<heap<>> or tracked<heap<>>; or stats()
     template <class T>
     void make(...) const = delete;  // cairn::make<T>(heap, args...)
 
@@ -343,7 +343,7 @@ private:
                                                    alignment align) const noexcept
         requires detail::has_size_classes<Fit>;
     [[nodiscard]] void* allocate_in_regions(std::uint32_t granules, std::size_t size,
-                                            alignment align) noexcept;
+                                            alignment align, bool asks_each = false) noexcept;
     [[nodiscard]] void* given_out(void* p, std::uint32_t granules, std::size_t size) noexcept;
     void wait_or_free(void* p, bin& b) noexcept;
     void wait_after_a_look(void* p, bin& b) noexcept;

@@ -262,6 +262,39 @@ TEST(heap, takes_the_fullest_region_that_serves) {
     }
 }
 
+/// Of two full regions, `region` has a hole of 4 granules at a multiple of 128, the other one a hole of 4
+/// granules at none.
+void expect_an_aligned_hole_is_found_in(std::size_t region) {
+    SCOPED_TRACE(region);
+    test_upstream upstream;
+    heap<> h{grow_by{4_KiB}, upstream};
+    std::vector<std::byte*> blocks;
+    while (h.stats().region_count < 2) { blocks.push_back(static_cast<std::byte*>(h.allocate(8))); }
+    upstream.refuse_from(upstream.request_count());
+    while (void* const p = h.allocate(8)) { blocks.push_back(static_cast<std::byte*>(p)); }
+    std::sort(blocks.begin(), blocks.end());
+    // Neighbours are 16 bytes apart; where they are not, the second region begins.
+    const auto second = std::adjacent_find(blocks.begin(), blocks.end(),
+                                           [](auto* a, auto* b) { return b - a != 16; }) + 1;
+    ASSERT_GT(blocks.end() - second, 64);
+    std::byte* aligned = nullptr;
+    for (const std::size_t i : {0u, 1u}) {
+        auto at = i == 0 ? blocks.begin() + 8 : second + 8;
+        while (!detail::is_aligned(*at, alignment{128})) { ++at; }
+        if (i == region) { aligned = *at; }
+        at += i == region ? 0 : 1;
+        for (int k = 0; k < 4; ++k) { h.deallocate(at[k], 8); }
+    }
+    h.trim();
+    EXPECT_EQ(h.allocate(56, alignment{128}), aligned);
+    h.validate();
+}
+
+TEST(heap, finds_an_aligned_hole_in_any_region_where_it_cannot_grow) {
+    expect_an_aligned_hole_is_found_in(0);
+    expect_an_aligned_hole_is_found_in(1);
+}
+
 TEST(heap, grows_without_merging_what_waits) {
     test_upstream upstream;
     heap<> h{grow_by{64_KiB}, upstream};

@@ -217,8 +217,10 @@ std::uint32_t heap<Fit>::region_of_best_fit(std::uint32_t granules,
     return best;
 }
 
-/// The fullest region that serves an over-aligned request; region_count_max: none does. Two regions
-/// are asked at most, however many there are.
+/// The fullest region that serves an over-aligned request. Two regions are asked at most, however
+/// many there are.
+/// Returns: region_count_max where none has room for the gap in front of the payload, and the
+///          fullest has no aligned hole. Another region may have one.
 template <class Fit>
 std::uint32_t heap<Fit>::region_for_aligned(std::uint32_t granules, alignment align) const noexcept
     requires detail::has_size_classes<Fit>
@@ -232,9 +234,10 @@ std::uint32_t heap<Fit>::region_for_aligned(std::uint32_t granules, alignment al
     return regions_.fullest(Fit::class_of_request(static_cast<std::uint32_t>(room)) + 1);
 }
 
+/// `asks_each`: all regions, for an over-aligned request.
 template <class Fit>
-void* heap<Fit>::allocate_in_regions(std::uint32_t granules, std::size_t size,
-                                     alignment align) noexcept {
+void* heap<Fit>::allocate_in_regions(std::uint32_t granules, std::size_t size, alignment align,
+                                     [[maybe_unused]] bool asks_each) noexcept {
     std::uint32_t i = 0;
     if constexpr (detail::takes_smallest_of_all_regions<Fit>) {
         i = region_of_best_fit(granules, align);
@@ -242,9 +245,11 @@ void* heap<Fit>::allocate_in_regions(std::uint32_t granules, std::size_t size,
     if constexpr (detail::has_size_classes<Fit>) {
         // The rank of one region alone is not kept: merge_newest().
         if (regions_.count() > 1) {
-            i = align <= alignment{granule_size}
-                    ? regions_.fullest(Fit::class_of_request(granules) + 1)
-                    : region_for_aligned(granules, align);
+            if (align <= alignment{granule_size}) {
+                i = regions_.fullest(Fit::class_of_request(granules) + 1);
+            } else if (!asks_each) {
+                i = region_for_aligned(granules, align);
+            }
         }
     }
     // From the best one on, where that was asked for; from the first where no region has a fit.
@@ -307,7 +312,13 @@ void* heap<Fit>::allocate_with_effort(std::uint32_t granules, std::size_t size,
     // last resort. A merged block may be large enough for this request.
     const bool grown = grow(granules, align);
     if constexpr (Fit::deferred_max != 0) { bins_.books().set_growing(grown); }
-    return grown || merge_deferred() ? allocate_in_regions(granules, size, align) : nullptr;
+    void* const p =
+        grown || merge_deferred() ? allocate_in_regions(granules, size, align) : nullptr;
+    if (p != nullptr || grown || regions_.count() <= 1) { return p; }
+    // Two regions were asked for an over-aligned request. Any other one may have an aligned hole
+    // without room for a gap: each is asked once, as part of the last resort.
+    return align > alignment{granule_size} ? allocate_in_regions(granules, size, align, true)
+                                           : nullptr;
 }
 
 /// Frees a block of `b` that put() did not let wait.
