@@ -33,6 +33,8 @@
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 
+struct best_fit;  // makes blocks as large as their requests, as first_fit does
+
 namespace detail {
 
 /// H(n) / ln 2, rounded up, in units of 1/1024.
@@ -46,17 +48,18 @@ namespace detail {
 }
 
 /// How much larger a block of Fit may be than its request of `smallest` to `largest` granules, in
-/// sixteenths of the request, rounded up.
+/// units of 1/1024 of the request, rounded up.
 template <class Fit>
 [[nodiscard]] constexpr std::size_t rounding_of(std::size_t smallest,
                                                 std::size_t largest) noexcept {
     std::size_t worst = 0;
-    // One by one, then in steps of a sixteenth: no block is smaller than that of a smaller request.
+    // One by one, then in steps of 1/256: no block is smaller than that of a smaller request. A step
+    // adds at most its width to the answer.
     for (std::size_t first = smallest; first <= largest;) {
-        std::size_t last = first < 4096 ? first : first + first / 16;
+        std::size_t last = first < 4096 ? first : first + first / 256;
         last = last < largest ? last : largest;
         const std::size_t more = Fit::block_size(static_cast<std::uint32_t>(last)) - first;
-        worst = more * 16 > worst * first ? (more * 16 + first - 1) / first : worst;
+        worst = more * 1024 > worst * first ? (more * 1024 + first - 1) / first : worst;
         first = last + 1;
     }
     return worst;
@@ -83,11 +86,11 @@ template <class Fit>
     std::size_t live = (live_max + 23 * count + 15) / 16;
     if constexpr (std::is_same_v<Fit, half_fit>) {
         live *= 2;
-    } else if constexpr (!std::is_same_v<Fit, first_fit>) {
+    } else if constexpr (!std::is_same_v<Fit, first_fit> && !std::is_same_v<Fit, best_fit>) {
         const std::size_t more =
             detail::rounding_of<Fit>(detail::granules_for(request_min), asked_max);
         if (more != 0) {
-            live = detail::saturating_add(live, detail::saturating_multiply(live / 16 + 1, more));
+            live = detail::saturating_add(live, detail::saturating_multiply(live / 1024 + 1, more));
         }
     }
     std::size_t granules =

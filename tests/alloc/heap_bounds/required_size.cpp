@@ -138,4 +138,10 @@ TEST(required_size, first_fit_needs_least_where_sizes_differ_much) {
     EXPECT_LT(required_size<half_fit>(live, 4096, 64), required_size<best_fit>(live, 4096, 64));
     EXPECT_EQ(required_size<best_fit>(SIZE_MAX / 2, 100), SIZE_MAX) << "no region promises that";
     static_assert(required_size<first_fit>(1000, 100, 10) > 1000);
+    // M + C (n - 1) granules: 1,024 requests of 64 KiB at least and of 80 KiB at most.
+    constexpr std::size_t count = 1024, largest = (80_KiB + 23) / 16;
+    EXPECT_EQ(required_size<best_fit>(64_MiB, 80_KiB, 64_KiB),
+              heap<best_fit>::region_size_for_granules((64_MiB + 23 * count + 15) / 16 +
+                                                       count * (largest - 1)))
+        << "nothing is added for a rounding that best_fit does not do";
 }
