@@ -1,5 +1,6 @@
 // What cairn/alloc/pool_of.hpp promises.
 #include <cairn/alloc/pool_of.hpp>
+#include <cairn/testing/expect_broken_promise.hpp>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -115,6 +116,26 @@ TEST(pool_of, a_destructor_may_destroy_other_objects) {
     branch* const middle = pool.make(pool, leaf);
     pool.destroy(pool.make(pool, middle));
     EXPECT_EQ(pool.stats().live_count, 0u);
+    pool.validate();
+}
+
+TEST(pool_of, takes_the_value_of_another_pool_but_not_in_its_own_loop) {
+    test_upstream upstream;
+    cairn::pool_of<int> pool{upstream};
+    cairn::pool_of<int> other{upstream};
+    (void)pool.make(1);
+    int* const kept = other.make(2);
+    if (cairn::asserts_enabled) {
+        const cairn::caught_promise told = cairn::expect_broken_promise(
+            [&] { pool.for_each([&](int&) { pool = std::move(other); }); });
+        EXPECT_TRUE(told.says("is not changed by a function that it calls")) << told;
+    }
+    pool.reset();
+    pool = std::move(other);
+    int sum = 0;
+    pool.for_each([&](int& i) { sum += i; });
+    EXPECT_EQ(sum, 2);
+    pool.destroy(kept);
     pool.validate();
 }
 

@@ -203,6 +203,8 @@ public:
     std::size_t trim() noexcept {
         const std::size_t before = held_size_;
         trim_spares(0);
+        // As reset(reset_policy::release()): a size that upstream refused is asked for again.
+        if (held_size_ == 0) { refused_ = SIZE_MAX; }
         return before - held_size_;
     }
 

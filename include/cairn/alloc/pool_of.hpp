@@ -20,6 +20,7 @@
 #include <utility>
 
 #include <cairn/alloc/pool.hpp>
+#include <cairn/core/inside/begin_anew.hpp>
 #include <cairn/core/inside/callback_mark.hpp>
 #include <cairn/core/make.hpp>
 
@@ -50,11 +51,8 @@ public:
     }
     pool_of(pool_of&&) noexcept = default;
     pool_of& operator=(pool_of&& from) noexcept {
-        if constexpr (asserts_enabled && !std::is_trivially_destructible_v<T>) {
-            if (this != compiler::address_of(from)) { check_objects_end(); }
-        }
-        pool::operator=(std::move(from));
-        return *this;
+        mark_.expect_free(this, "pool_of");
+        return detail::begin_anew(*this, from);
     }
 
     /// A new T built from `args`. Returns: nullptr when exhausted. Throws: what the constructor

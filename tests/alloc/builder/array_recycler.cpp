@@ -74,6 +74,38 @@ TEST(array_recycler, misuse_is_named_in_checked_builds) {
     again.deallocate(x, 64);
 }
 
+TEST(array_recycler, reports_name_the_arena_and_the_line_of_the_user) {
+    if (!asserts_enabled) { GTEST_SKIP(); }
+    growing_arena memory{{.name = "paths"}};
+    array_recycler again{memory};
+    alignas(64) std::byte local[64] = {};
+    // An over-aligned block is the arena's affair.
+    for (const alignment align : {default_alignment, alignment{64}}) {
+        const caught_promise told =
+            expect_broken_promise([&] { again.deallocate(local, 64, align); });
+        EXPECT_STREQ(told.sentence(), "a block comes back to the arena that it was allocated from");
+        EXPECT_TRUE(told.says("paths")) << told;
+        EXPECT_TRUE(told.says("array_recycler.cpp")) << told;
+    }
+}
+
+TEST(array_recycler, arrays_after_a_rewind_have_no_stamp_of_those_before_it) {
+    if (!asserts_enabled) { GTEST_SKIP(); }
+    arena memory{4_KiB};
+    array_recycler again{memory};
+    const auto start = again.mark();
+    std::size_t before[2] = {};
+    void* const x = again.allocate(64);
+    (void)again.allocate(16);
+    std::memset(x, 0, 16);
+    again.deallocate(x, 64);
+    again.rewind(start);
+    ASSERT_EQ(again.allocate(64), x) << "the arena gives the address out anew";
+    detail::unpoison_defined(x, 16);
+    std::memcpy(before, x, 16);
+    EXPECT_EQ(before[1], 0u) << "a free need not look for it in the lists";
+}
+
 TEST(array_recycler, keeps_the_common_contract) {
     for (unsigned seed = 1; seed <= 10; ++seed) {
         test_upstream upstream;

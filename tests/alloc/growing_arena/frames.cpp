@@ -170,11 +170,24 @@ TEST(growing_arena, keeps_its_blocks_when_upstream_has_no_block_of_their_summed_
         << "what was refused once is not asked for each frame";
     EXPECT_GE(a.block_count(), 20u);
 
-    a.reset(reset_policy::release());
-    upstream.refuse_larger(test_upstream::never);
-    for (int i = 0; i < 20; ++i) { ASSERT_NE(a.allocate(40000), nullptr); }
-    a.reset();
-    EXPECT_EQ(a.block_count(), 1u) << "an arena that gave everything back asks anew";
+    for (const bool trims : {false, true}) {
+        if (trims) {
+            EXPECT_GT(a.trim(), 0u);
+            EXPECT_EQ(a.block_count(), 0u);
+        } else {
+            a.reset(reset_policy::release());
+        }
+        upstream.refuse_larger(test_upstream::never);
+        for (int i = 0; i < 20; ++i) { ASSERT_NE(a.allocate(40000), nullptr); }
+        a.reset();
+        EXPECT_EQ(a.block_count(), 1u) << "an arena that gave everything back asks anew";
+        upstream.refuse_larger(100_KiB);
+        for (int frame = 0; frame < 4; ++frame) {
+            for (int i = 0; i < 40; ++i) { ASSERT_NE(a.allocate(40000), nullptr); }
+            a.reset();
+        }
+        EXPECT_GE(a.block_count(), 20u);
+    }
 }
 
 TEST(growing_arena, adaptive_puts_a_frame_of_several_blocks_into_one) {

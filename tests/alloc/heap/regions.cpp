@@ -275,7 +275,8 @@ void expect_an_aligned_hole_is_found_in(std::size_t region) {
     std::sort(blocks.begin(), blocks.end());
     // Neighbours are 16 bytes apart; where they are not, the second region begins.
     const auto second = std::adjacent_find(blocks.begin(), blocks.end(),
-                                           [](auto* a, auto* b) { return b - a != 16; }) + 1;
+                                           [](auto* a, auto* b) { return b - a != 16; }) +
+                        1;
     ASSERT_GT(blocks.end() - second, 64);
     std::byte* aligned = nullptr;
     for (const std::size_t i : {0u, 1u}) {

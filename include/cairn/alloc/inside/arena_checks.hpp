@@ -188,6 +188,15 @@ struct arena_access {
             return true;
         }
     }
+    /// The name that reports give the arena; nullptr: none.
+    template <class Arena>
+    [[nodiscard]] static const char* name(const Arena& arena) noexcept {
+        if constexpr (requires { arena.call_of({}).name; }) {
+            return arena.call_of({}).name;
+        } else {
+            return nullptr;
+        }
+    }
     template <class Arena>
     [[nodiscard]] static const mark_check& marks(const Arena& arena) noexcept {
         return arena.marks_;
