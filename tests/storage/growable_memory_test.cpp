@@ -169,6 +169,21 @@ TEST(growable_memory, shrinks_through_the_upstream_by_a_copy) {
     EXPECT_TRUE(memory.grow(10, 0));
 }
 
+TEST(growable_memory, the_last_block_goes_back_after_its_owner_has_looked) {
+    test_upstream upstream;
+    growable_memory memory{cache_line_alignment, upstream};
+    ASSERT_TRUE(memory.grow(100, 0));
+    {
+        growable_memory::left_block old;
+        EXPECT_TRUE(memory.shrink(0, &old));
+        EXPECT_EQ(memory.data(), nullptr);
+        EXPECT_EQ(memory.size(), 0u);
+        EXPECT_EQ(upstream.live_count(), 1u);
+    }
+    EXPECT_EQ(upstream.live_count(), 0u);
+    EXPECT_TRUE(memory.shrink(0)) << "there is nothing to give back";
+}
+
 TEST(growable_memory, shrinks_where_it_stands_over_pages_and_in_reserved_addresses) {
     growable_memory pages{cache_line_alignment, system_pages()};
     ASSERT_TRUE(pages.grow(4_MiB, 0));

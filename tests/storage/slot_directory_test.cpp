@@ -65,6 +65,15 @@ TEST(slot_directory, a_copy_of_one_without_slots_begins_at_the_life_that_was_ask
     EXPECT_EQ(copy.generation(s), 9u);
 }
 
+TEST(slot_directory, growth_gives_the_old_line_back_before_the_slots_grow) {
+    test_upstream upstream;
+    slot_directory<> slots{{10'000, 4095, 0}, upstream};
+    ASSERT_TRUE(slots.reserve(1000));
+    const std::size_t before = upstream.live_size();  // 4 bytes a slot for the line, 8 for the slot
+    ASSERT_TRUE(slots.reserve(3000));
+    EXPECT_EQ(upstream.peak_size(), upstream.live_size() + before / 3 * 2);
+}
+
 TEST(slot_directory, lifo_takes_the_newest) {
     slot_directory<reuse::lifo> newest{{1000, 4095, 0, 1}};
     for (std::uint32_t i = 0; i < 10; ++i) { newest.occupy(newest.next(), i); }

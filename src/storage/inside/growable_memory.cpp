@@ -128,11 +128,11 @@ void growable_memory::finish_move(std::byte* block, std::size_t size, left_block
         old->block_ = left;
         old->size_ = left_size;
     } else if (left != nullptr) {
-        cancel_move(left, left_size);
+        give_back(left, left_size);
     }
 }
 
-void growable_memory::cancel_move(std::byte* block, std::size_t size) noexcept {
+void growable_memory::give_back(std::byte* block, std::size_t size) noexcept {
     // Containers poison the room behind their last element; upstream gets all bytes accessible.
     unpoison(block, size);
     upstream_.deallocate(block, size, align_);
@@ -197,6 +197,10 @@ bool growable_memory::try_shrink_in_place(std::size_t size) noexcept {
 }
 
 bool growable_memory::shrink(std::size_t size, left_block* old) noexcept {
+    if (size == 0 && reserved_ == 0) {
+        finish_move(nullptr, 0, old);
+        return true;
+    }
     if (try_shrink_in_place(size)) { return true; }
     std::byte* const block = begin_move(size);
     if (block == nullptr) { return false; }
@@ -212,7 +216,7 @@ void growable_memory::release() noexcept {
         unpoison(left, left_size);  // the addresses may be mapped for other code next
         page_memory::release(left, left_reserved);
     } else if (left != nullptr) {
-        cancel_move(left, left_size);
+        give_back(left, left_size);
     }
 }
 

@@ -117,13 +117,15 @@ template <reuse Order>
 bool slot_directory<Order>::grow_exactly(std::uint32_t count) noexcept {
     // The line of the free slots first, the slots behind it. A refusal of the second leaves a line
     // that is longer than it need be: both are as long as capacity_ says, which has not changed.
-    growable_memory::left_block old_line;
-    growable_memory::left_block old_slots;
-    if (!line_memory_.grow(count * sizeof(std::uint32_t), capacity_ * sizeof(std::uint32_t),
-                           &old_line)) {
-        return false;
+    {
+        growable_memory::left_block old_line;  // back before the slots grow: a lower peak
+        if (!line_memory_.grow(count * sizeof(std::uint32_t), capacity_ * sizeof(std::uint32_t),
+                               &old_line)) {
+            return false;
+        }
+        line_ = reinterpret_cast<std::uint32_t*>(line_memory_.data());
     }
-    line_ = reinterpret_cast<std::uint32_t*>(line_memory_.data());
+    growable_memory::left_block old_slots;
     if (!slot_memory_.grow(count * sizeof(slot), capacity_ * sizeof(slot), &old_slots)) {
         return false;
     }

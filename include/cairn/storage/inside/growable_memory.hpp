@@ -65,7 +65,7 @@ public:
         left_block() noexcept = default;
         left_block(const left_block&) = delete;
         ~left_block() {
-            if (block_ != nullptr) { from_->cancel_move(block_, size_); }
+            if (block_ != nullptr) { from_->give_back(block_, size_); }
         }
 
     private:
@@ -93,7 +93,8 @@ public:
     [[nodiscard]] std::byte* begin_move(std::size_t size) noexcept;
     /// The old block goes into `old`, or back at once.
     void finish_move(std::byte* block, std::size_t size, left_block* old = nullptr) noexcept;
-    void cancel_move(std::byte* block, std::size_t size) noexcept;  // frees the new one
+    /// The bytes stay where they are: the new block goes back.
+    void cancel_move(std::byte* block, std::size_t size) noexcept { give_back(block, size); }
 
     /// finish_move() for bytes that may be copied: the first `used` bytes of the old block become
     /// those of `block`, where the caller has already written the `made` bytes behind them.
@@ -124,6 +125,7 @@ public:
 
 private:
     [[nodiscard]] std::size_t commit_step() const noexcept;
+    void give_back(std::byte* block, std::size_t size) noexcept;
 
     //  reserved_ == 0   [data_, data_ + size_) is one block of upstream_, or there is none
     //  reserved_ != 0   [data_, data_ + size_) has memory, up to data_ + reserved_ are addresses;
