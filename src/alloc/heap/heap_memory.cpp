@@ -103,15 +103,22 @@ evidence heap_memory::about(misuse_kind kind, call_site from) const noexcept {
     return {.kind = kind, .object = this, .type = "heap", .name = watch_.name(), .caller = from};
 }
 
-void heap_memory::check_middle(const region_base& r, std::uint32_t g,
-                               call_site from) const noexcept {
-    const std::uint32_t start = r.block_around(g);
-    const block_map b = r.every_block();
-    [[maybe_unused]] evidence middle = about(misuse_kind::foreign_pointer, from);
-    middle.values[0] = {"bytes into the block", (g - start) * granule_size};
-    middle.values[1] = {"bytes of the block", payload_size(b.header(start).size())};
-    CAIRN_ASSERT(start == g, "a pointer to the start of a block is freed", middle);
-    r.check_header(g, b.header(g), about(misuse_kind::corrupted, from));
+void heap_memory::check_middle([[maybe_unused]] const region_base& r,
+                               [[maybe_unused]] std::uint32_t g,
+                               [[maybe_unused]] call_site from) const noexcept {
+    if constexpr (asserts_enabled) {
+        const std::uint32_t start = r.block_around(g);
+        const block_map b = r.every_block();
+        const block_header around = b.header(start);
+        // Inside a block that is free or waits: it was freed, and has become part of that one.
+        CAIRN_ASSERT(start == g || !(around.is_free() || around.is_deferred()),
+                     "a block is freed once", about(misuse_kind::double_free, from));
+        evidence middle = about(misuse_kind::foreign_pointer, from);
+        middle.values[0] = {"bytes into the block", (g - start) * granule_size};
+        middle.values[1] = {"bytes of the block", payload_size(around.size())};
+        CAIRN_ASSERT(start == g, "a pointer to the start of a block is freed", middle);
+        r.check_header(g, b.header(g), about(misuse_kind::corrupted, from));
+    }
 }
 
 void heap_memory::check_freed([[maybe_unused]] const void* p, [[maybe_unused]] std::size_t size,

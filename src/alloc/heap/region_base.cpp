@@ -97,9 +97,9 @@ void region_base::freed_wrongly(std::uint32_t g) const noexcept {
     const block_header h = every_block().header(g);
     if (was_freed(g, h)) { heap_is_corrupt(heap_promise::freed_once, this); }
     if (const std::uint32_t start = block_around(g); start != g) {
-        heap_is_corrupt(every_block().header(start).is_free() ? heap_promise::freed_once
-                                                              : heap_promise::freed_start,
-                        this);
+        const block_header around = every_block().header(start);
+        const bool is_freed = around.is_free() || around.is_deferred();
+        heap_is_corrupt(is_freed ? heap_promise::freed_once : heap_promise::freed_start, this);
     }
     heap_is_corrupt(agrees(g, h) ? heap_promise::freed_size : heap_promise::header, this);
 }

@@ -10,6 +10,7 @@
 
 #include "alloc/heap_hardening/sentences.hpp"
 #include "support/heap_model.hpp"
+#include "support/sanitizers.hpp"
 
 using namespace cairn;
 using namespace heap_hardening_tests;
@@ -132,6 +133,25 @@ TYPED_TEST(heap_hardening, a_pointer_from_elsewhere_is_named_before_anything_is_
         h.deallocate(reinterpret_cast<void*>(std::uintptr_t{0x1010}));  // no memory
     });
     EXPECT_EQ(said, "a block is freed to the heap it came from");
+}
+
+TYPED_TEST(heap_hardening, a_second_free_is_named_where_the_header_was_written_over_since) {
+    if (checker_is_faster()) { GTEST_SKIP() << "the checker is faster"; }
+    if (!asserts_enabled && TypeParam::deferred_max != 0) { return; }  // docs/hardening.md
+    const caught_promise told = expect_broken_promise([&] {
+        test_region memory{memory_size};
+        heap<TypeParam> h{memory.span()};
+        void* const left = h.allocate(100);
+        auto* const p = static_cast<std::byte*>(h.allocate(256));
+        (void)h.allocate(100);
+        h.deallocate(left, 100);
+        h.deallocate(p, 256);
+        h.trim();  // both are one free block now
+        std::memset(p - 8, 0x5A, 64);
+        h.deallocate(p, 256);
+    });
+    EXPECT_STREQ(told.sentence(), "a block is freed once");
+    if (asserts_enabled) { EXPECT_EQ(told.kind(), misuse_kind::double_free); }
 }
 
 TYPED_TEST(heap_hardening, a_pointer_into_a_block_is_named_as_such_and_not_as_an_overrun) {

@@ -623,7 +623,8 @@ public:
     /// No block was to be had of `bin`: because there is none, or a look found something else.
     void expect_none(const deferred_bin& bin) const noexcept {
         if (bin.head != no_waiting_block + header_->link_key) [[unlikely]] {
-            // A block that is given out and still in its bin was in there twice.
+            // A block that is given out and still in its bin was in there twice, or something
+            // wrote a link to it into a freed block: links are hidden, so that is nearly never so.
             const std::byte* const p = newest(bin);
             const bool is_given_out =
                 p != nullptr && load_hidden<std::uint32_t>(p - block_header_size) == bin.granules;
