@@ -249,8 +249,10 @@ private:
     template <class F>
     void visit_chunks(F&& f) const noexcept;
     [[noreturn]] void freed_wrongly(const void* p, bool has_chunk) const noexcept;
-    [[nodiscard]] [[CAIRN_COLD]] detail::evidence about_size(const char* what, std::size_t freed,
+    [[nodiscard]] [[CAIRN_COLD]] detail::evidence about_size(std::size_t freed,
                                                              call_site from) const noexcept;
+    [[nodiscard]] [[CAIRN_COLD]] detail::evidence about_alignment(alignment freed,
+                                                                  call_site from) const noexcept;
 
     static constexpr std::size_t unknown = SIZE_MAX;
     std::size_t known_live_count() const noexcept;

@@ -189,10 +189,16 @@ void concurrent_pool::remember(cache& which, const chunk& c) noexcept {
 
 #endif
 
-detail::evidence concurrent_pool::about_size(const char* what, std::size_t freed,
-                                             call_site from) const noexcept {
+detail::evidence concurrent_pool::about_size(std::size_t freed, call_site from) const noexcept {
     detail::evidence known = concurrent_pool_checks::about(*this, misuse_kind::wrong_size, from);
-    known.values[1] = {what, freed};
+    known.values[1] = {"bytes freed", freed};
+    return known;
+}
+
+detail::evidence concurrent_pool::about_alignment(alignment freed, call_site from) const noexcept {
+    detail::evidence known = concurrent_pool_checks::about(*this, misuse_kind::wrong_size, from);
+    known.values[0] = {"alignment of a slot", align_.bytes()};
+    known.values[1] = {"alignment freed", freed.bytes()};
     return known;
 }
 

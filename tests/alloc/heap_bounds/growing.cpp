@@ -15,8 +15,8 @@ namespace heap_bounds_tests {
 template <class Fit>
 constexpr std::uint64_t steps_of_a_merge = Fit::deallocate_steps_max + 2 * checks + 16;
 
-/// A random load, a quarter of it over-aligned, in a heap that keeps `regions` or more. Returns: the worst operations but those
-/// that made the heap grow or gave a region back.
+/// A random load, a quarter of it over-aligned, in a heap that keeps `regions` or more.
+/// Returns: the worst operations but those that made the heap grow or gave a region back.
 template <class Fit>
 steps_seen worst_of_growing(std::size_t step, std::size_t regions) {
     heap<Fit> h{grow_by{step}};

@@ -38,11 +38,10 @@ inline void* concurrent_pool::take(cache& c, std::size_t size, alignment align) 
 inline void concurrent_pool::give(cache& c, void* p, [[maybe_unused]] std::size_t size,
                                   [[maybe_unused]] alignment align, call_site from) noexcept {
     CAIRN_ASSERT(p == nullptr || size <= stride_,
-                 "a slot comes back with the size it was asked with",
-                 about_size("bytes freed", size, from));
+                 "a slot comes back with the size it was asked with", about_size(size, from));
     CAIRN_ASSERT(p == nullptr || align <= align_,
                  "a slot comes back with the alignment it was asked with",
-                 about_size("alignment freed", align.bytes(), from));
+                 about_alignment(align, from));
     give(c, p, from);
 }
 
