@@ -174,7 +174,7 @@ auto f(cairn::heap<>& h, void* p) { return h.reallocate(p, 100); }
 auto f(cairn::heap<>& h) { return h.make<enemy>(1); }
 
 //= mistake: the live bytes of a heap
-//= says: budget<heap<>>, tracked<heap<>> count it
+//= says: of budget<heap<>> or tracked<heap<>>
 auto f(cairn::heap<>& h) { return h.live_size(); }
 
 //= mistake: free of a heap of threads
@@ -338,7 +338,7 @@ void f(cairn::shared_store<map>& s, map::handle_type h) { s.find(h); }
 void f(cairn::shared_store<map>& s) { s.emplace(1); }
 
 //= mistake: a string copied into an arena
-//= says: copy(std::string_view{text}): what comes back is a view
+//= says: copy(std::string_view{text}): copy() returns a view
 void f(cairn::arena& a, const std::string& name) { (void)a.copy(name); }
 
 //= mistake: scratch that avoids a view of an arena

@@ -91,8 +91,9 @@ public:
 
     /// Takes no memory yet. Segments come from `upstream`, at multiples of 64 KiB, and only whole
     /// ones go back. Any thread may call it; one at a time, unless it is the system's.
-    concurrent_heap() noexcept : concurrent_heap{system_pages()} {}
     explicit concurrent_heap(allocator_ref upstream, options how = {}) noexcept;
+    /// The same from system_pages().
+    concurrent_heap() noexcept : concurrent_heap{system_pages()} {}
     explicit concurrent_heap(options how) noexcept : concurrent_heap{system_pages(), how} {}
     /// Gives every segment back. Blocks need not be freed before.
     ~concurrent_heap();

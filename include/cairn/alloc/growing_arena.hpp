@@ -107,10 +107,11 @@ public:
     };
 
     /// Takes nothing until the first allocation; then blocks of `first_block_size` bytes, doubling.
-    growing_arena() noexcept : growing_arena{64_KiB} {}
     explicit growing_arena(std::size_t first_block_size,
                            allocator_ref upstream = system_memory()) noexcept
         : growing_arena{first_block_size, upstream, options{}} {}
+    /// The same with a first block of 64 KiB.
+    growing_arena() noexcept : growing_arena{64_KiB} {}
     growing_arena(std::size_t first_block_size, allocator_ref upstream, options how) noexcept;
     growing_arena(std::size_t first_block_size, options how) noexcept
         : growing_arena{first_block_size, system_memory(), how} {}

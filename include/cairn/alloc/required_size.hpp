@@ -53,8 +53,8 @@ template <class Fit>
 [[nodiscard]] constexpr std::size_t rounding_of(std::size_t smallest,
                                                 std::size_t largest) noexcept {
     std::size_t worst = 0;
-    // One by one, then in steps of 1/256: no block is smaller than that of a smaller request. A step
-    // adds at most its width to the answer.
+    // One by one, then in steps of 1/256: no block is smaller than that of a smaller request. So a
+    // step adds its width to the answer at most.
     for (std::size_t first = smallest; first <= largest;) {
         std::size_t last = first < 4096 ? first : first + first / 256;
         last = last < largest ? last : largest;

@@ -66,10 +66,11 @@ public:
 
     /// Reserves `reserve_size` bytes of addresses. Takes no memory before the first allocation.
     /// When the system refuses, capacity() is 0 and every allocation is refused.
-    virtual_arena() noexcept : virtual_arena{1_GiB} {}
     explicit virtual_arena(std::size_t reserve_size,
                            allocator_ref upstream = system_memory()) noexcept
         : virtual_arena{reserve_size, upstream, options{}} {}
+    /// The same with 1 GiB of addresses.
+    virtual_arena() noexcept : virtual_arena{1_GiB} {}
     virtual_arena(std::size_t reserve_size, options how) noexcept
         : virtual_arena{reserve_size, system_memory(), how} {}
     /// `upstream` counts the committed pages where it counts (budget, also behind other wrappers),

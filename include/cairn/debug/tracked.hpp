@@ -297,7 +297,7 @@ public:
     std::size_t trim() noexcept { return tracker_.trim(); }
 
     [[nodiscard]] const stats_type& stats() const noexcept { return tracker_.stats(); }
-    /// As those of budget, so that one may stand for the other.
+    /// Names that budget has, too: code that asks for them takes either wrapper.
     [[nodiscard]] std::size_t live_size() const noexcept { return stats().live_size; }
     [[nodiscard]] std::size_t peak_size() const noexcept { return stats().peak_size; }
 

@@ -80,12 +80,13 @@ class per_thread {
 public:
     /// `capacity` value-initialized slots in one block of `upstream`, and the shared one.
     /// When upstream refuses, capacity() is 0 and all threads use the shared slot.
-    per_thread()
-        requires std::is_default_constructible_v<T>
-        : per_thread{64} {}
     explicit per_thread(std::size_t capacity, allocator_ref upstream = system_memory())
         requires std::is_default_constructible_v<T>
         : per_thread{capacity, upstream, [](std::size_t) { return T{}; }} {}
+    /// The same with 64 slots.
+    per_thread()
+        requires std::is_default_constructible_v<T>
+        : per_thread{64} {}
 
     /// The same, each value made in place by `make(index)`, which returns a T; the shared one has
     /// index `capacity`. `per_thread<arena>{8, heap, [](std::size_t) { return arena{64_KiB}; }}`

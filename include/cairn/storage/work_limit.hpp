@@ -26,7 +26,7 @@ namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 /// What one call may do. Each limit that is not set is no limit.
 struct work_limit {
-    /// The first member, which {50} would set.
+    /// Stands in front of the first number: {50}, without a name, does not compile.
     struct unit {
         constexpr unit() noexcept = default;
         unit(unsigned long long) = delete;  // the limit has a unit: {.microseconds = 50}

@@ -67,7 +67,7 @@ using detail::unit_state;
     return count;
 }
 
-/// A live block, or a slot that was one, begins at `p`.
+/// A live block, or a slot that was live, begins at `p`.
 [[maybe_unused]] bool begins_block(const detail::unit_record& r, const void* p) noexcept {
     if (r.state() != unit_state::chunk) { return r.state() == unit_state::large && r.begin == p; }
     const auto distance = static_cast<std::size_t>(static_cast<const std::byte*>(p) - r.begin);

@@ -109,7 +109,7 @@ public:
     template <class Text>
         requires(!character_view<Text> && !std::is_convertible_v<const Text&, const char*> &&
                  requires(const Text& t) { t.c_str(); })
-    void copy(const Text&) = delete;  // copy(std::string_view{text}): what comes back is a view
+    void copy(const Text&) = delete;  // copy(std::string_view{text}): copy() returns a view
     /// The same of a text that ends with 0: `const char* name = frame.copy("hello")`.
     /// Returns: nullptr when it does not fit.
     [[nodiscard]] const char* copy(const char* text) noexcept {
