@@ -114,6 +114,7 @@ public:
                               call_site from = call_site::current()) const noexcept {
         return live(a, from).size;
     }
+    /// The number that allocate() or set_user_data() was given last.
     [[nodiscard]] std::uint64_t user_data(offset_allocation a,
                                           call_site from = call_site::current()) const noexcept {
         return live(a, from).user();
