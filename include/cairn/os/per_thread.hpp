@@ -160,8 +160,7 @@ private:
     };
 
     /// Holds the lock of the shared value. Checked builds name a thread that would wait for itself.
-    class shared_scope {
-    public:
+    struct shared_scope {
         explicit shared_scope(shared_slot& slot) noexcept : slot_{slot} {
 #if CAIRN_ASSERTS
             CAIRN_ASSERT(slot.holder.load(detail::memory_order::relaxed) != &detail::this_thread,
@@ -178,7 +177,6 @@ private:
         shared_scope(const shared_scope&) = delete;
         shared_scope& operator=(const shared_scope&) = delete;
 
-    private:
         void note([[maybe_unused]] const void* thread) noexcept {
 #if CAIRN_ASSERTS
             slot_.holder.store(thread, detail::memory_order::relaxed);
