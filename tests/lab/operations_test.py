@@ -33,7 +33,8 @@ reasons = {
     "it is for tests and for one who looks for a defect": "validate ask",
     "it is another name of an operation that is measured": """
         emplace insert emplace_back push_back emplace_from emplace_growing emplace_in_room reserve_with for_each_in_chunk
-        for_each_batch each for_each swap_erase acquire release rows""",
+        for_each_batch each for_each swap_erase acquire release rows permute_with""",
+    "an attached column moves as a column of its table, where it is measured": "shrink_to_fit",
     "a program calls it where a slot has had all of its lives": "recycle_slots",
     "a thread calls it once, at its end": "release_this_thread",
 }
