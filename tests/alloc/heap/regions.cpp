@@ -262,8 +262,8 @@ TEST(heap, takes_the_fullest_region_that_serves) {
     }
 }
 
-/// Of two full regions, `region` has a hole of 4 granules at a multiple of 128, the other one a hole of 4
-/// granules at none.
+/// Of two full regions, `region` has a hole of 4 granules at a multiple of 128. The other one has a
+/// hole of 4 granules at none.
 void expect_an_aligned_hole_is_found_in(std::size_t region) {
     SCOPED_TRACE(region);
     test_upstream upstream;

@@ -509,19 +509,20 @@ bool works_where_objects_stay(cell at, act what) {
     }
 }
 
+/// True when the container calls the function at all: the container is asked.
+template <class C>
+bool calls(const cell& at) {
+    subject<C> s;
+    const auto nothing = [] {};
+    const script told{at.function, nothing};
+    s.run(at.why);
+    return told.has_run();
+}
+
 template <class C>
 void expect_all_cells(const char* name) {
     for (const cell at : cells) {
-        // Whether the container calls this function at all is asked of the container.
-        bool is_called = false;
-        {
-            subject<C> s;
-            const auto nothing = [] {};
-            const script told{at.function, nothing};
-            s.run(at.why);
-            is_called = told.has_run();
-        }
-        if (!is_called) { continue; }
+        if (!calls<C>(at)) { continue; }
         for (int a = 0; a <= static_cast<int>(act::assign); ++a) {
             const act what = static_cast<act>(a);
             if (!subject<C>::can(what)) { continue; }
@@ -552,15 +553,7 @@ void expect_memory_cells(const char* name) {
     };
     constexpr act acts[] = {act::find, act::insert, act::shrink, act::move, act::assign};
     for (const cell at : memory_cells) {
-        bool is_called = false;
-        {
-            subject<C> s;
-            const auto nothing = [] {};
-            const script told{at.function, nothing};
-            s.run(at.why);
-            is_called = told.has_run();
-        }
-        if (!is_called) { continue; }
+        if (!calls<C>(at)) { continue; }
         for (const act what : acts) {
             if (what == act::shrink && !requires(C& c) { c.shrink_to_fit(); }) { continue; }
             constexpr bool is_checked_at_its_end = !has_handles<C> || is_stable<C>;
