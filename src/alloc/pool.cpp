@@ -95,6 +95,7 @@ pool::pool(pool&& other) noexcept
       upstream_{other.upstream_},
       align_{other.align_},
       fixed_{other.fixed_},
+      mark_{std::move(other.mark_)},
       // seen_ is not taken along: the first check finds a chunk again.
       watch_{std::move(other.watch_)} {
     other.forget();
@@ -108,16 +109,11 @@ pool& pool::operator=(pool&& other) noexcept {
 
 pool::~pool() {
     if constexpr (asserts_enabled) { check_end(); }
-    if (chunk_count_ == 1) {  // its block may hold the side block, where this record lies
-        const chunk only = chunks_[0];
-        give_side_back();
-        give_chunk_back(only);
-        return;
-    }
-    // The side block last: it holds the records that this loop reads. With several chunks it is a
-    // block of its own.
-    for (std::size_t i = 0; i < chunk_count_; ++i) { give_chunk_back(chunks_[i]); }
-    give_side_back();
+    carve_ = carve_end_ = nullptr;
+    top_ = floor_;
+    latest_ = nullptr;
+    selected_ = none;
+    give_all_back(std::exchange(chunk_count_, 0));
 }
 
 /// Empty and valid; what was held has been taken over or given back.

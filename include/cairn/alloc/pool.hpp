@@ -39,6 +39,7 @@
 #include <cairn/alloc/pool/seen_chunks.hpp>
 #include <cairn/core/allocator_ref.hpp>
 #include <cairn/core/inside/bits.hpp>
+#include <cairn/core/inside/callback_mark.hpp>
 #include <cairn/core/inside/other_names.hpp>
 #include <cairn/core/poison.hpp>
 #include <cairn/core/slice.hpp>
@@ -205,7 +206,8 @@ private:
     bool add_chunk(std::size_t slot_count) noexcept;
     bool make_room_in_side(std::size_t chunk_count, std::size_t slot_count) noexcept;
     void give_chunk_back(const chunk& c) noexcept;
-    void give_side_back() noexcept;
+    void give_all_back(std::size_t count) noexcept;
+    [[nodiscard]] void* outer_side() const noexcept;
     void forget() noexcept;
     void select(std::size_t index) noexcept;
     void park_selected() noexcept;
@@ -258,8 +260,9 @@ private:
     options options_;
     allocator_ref upstream_;
     alignment align_;
-    bool fixed_ = false;      // over a buffer: nothing goes back
-    bool is_ending_ = false;  // destroy_each() is running
+    bool fixed_ = false;                                      // over a buffer: nothing goes back
+    bool is_ending_ = false;                                  // destroy_each() is running
+    [[CAIRN_NO_UNIQUE_ADDRESS]] detail::callback_mark mark_;  // its upstream runs
     [[CAIRN_NO_UNIQUE_ADDRESS]] detail::allocator_watch watch_;
 #if CAIRN_ASSERTS
     detail::seen_chunks seen_{stride_};  // most slots are found there without a search

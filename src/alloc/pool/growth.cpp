@@ -54,6 +54,8 @@ void* pool::allocate_in_next_chunk() noexcept {
 /// A chunk of `slot_count` slots, put in its place by address. It is selected when nothing else is
 /// being carved. Returns: false, with nothing changed, when the upstream refuses.
 bool pool::add_chunk(std::size_t slot_count) noexcept {
+    mark_.expect_unchanged(this, "pool");
+    [[maybe_unused]] const auto growing = mark_.begin_object();
     const std::size_t slots_size = detail::saturating_multiply(slot_count, stride_);
     // Both ends of the arithmetic: bytes of the slots, and of the stack with an entry for each.
     if (slots_size > PTRDIFF_MAX || slot_count > (PTRDIFF_MAX / sizeof(void*)) - slot_count_) {
@@ -123,12 +125,15 @@ void pool::move_side_to(std::byte* side, std::size_t chunks, std::size_t stack_s
     std::memset(new_floor - lookahead, 0, lookahead * sizeof(void*));
     // top_ and floor_ may be null before the first side block: no copy of nothing from nowhere.
     if (free_count != 0) { std::memcpy(new_floor, floor_, free_count * sizeof(void*)); }
-    give_side_back();
+    void* const old = outer_side();
+    const std::size_t old_size = side_size();
     chunks_ = new_chunks;
     floor_ = new_floor;
     top_ = new_floor + free_count;
     chunk_capacity_ = chunks;
     stack_capacity_ = stack_slots;
+    // Last: a deallocate() of the user may come back for a slot.
+    if (old != nullptr) { upstream_.deallocate(old, old_size, default_alignment); }
 }
 
 bool pool::reserve(std::size_t count) noexcept {
@@ -178,14 +183,29 @@ void pool::give_chunk_back(const chunk& c) noexcept {
     upstream_.deallocate(c.first, size, detail::chunk_alignment(align_));
 }
 
-void pool::give_side_back() noexcept {
-    if (chunks_ != nullptr && !fixed_ && !side_is_embedded()) {
-        upstream_.deallocate(chunks_, side_size(), default_alignment);
+/// The side block, where it is a block of its own from the upstream; else nullptr.
+void* pool::outer_side() const noexcept {
+    return chunks_ != nullptr && !fixed_ && !side_is_embedded() ? chunks_ : nullptr;
+}
+
+/// All blocks, of which `count` are chunks. Requires: no slot is to be had.
+void pool::give_all_back(std::size_t count) noexcept {
+    mark_.expect_unchanged(this, "pool");
+    [[maybe_unused]] const auto shrinking = mark_.begin_object();
+    // The side block last: it holds the records that this loop reads. Behind the slots of the only
+    // chunk it goes with them.
+    void* const side = outer_side();
+    const std::size_t size = side_size();
+    for (std::size_t i = 0; i < count; ++i) {
+        const chunk gone = chunks_[i];
+        give_chunk_back(gone);
     }
+    if (side != nullptr) { upstream_.deallocate(side, size, default_alignment); }
 }
 
 std::size_t pool::trim() noexcept {
     if (fixed_ || chunk_count_ == 0) { return 0; }
+    mark_.expect_unchanged(this, "pool");
     const std::size_t before = stats().upstream_size;
     const std::size_t free_count = sort_free();
     park_selected();
@@ -203,8 +223,6 @@ std::size_t pool::trim() noexcept {
     std::size_t read = 0;
     std::size_t kept = 0;
     std::size_t place = chunk_count_;  // kept chunks collect at the end, still sorted
-    const bool all_is_one_block = side_is_embedded();  // then there is one chunk
-    chunk last{};
     for (std::size_t i = chunk_count_; i-- != 0;) {
         const chunk c = chunks_[i];
         std::size_t run = 0;
@@ -212,21 +230,18 @@ std::size_t pool::trim() noexcept {
             ++run;
         }
         if (run * stride_ == static_cast<std::size_t>(c.carved_end - c.first)) {
-            if (all_is_one_block) {
-                last = c;
-            } else {
-                give_chunk_back(c);
-            }
             slot_count_ -= c.slot_count;
         } else {
             std::memmove(floor_ + kept, floor_ + read, run * sizeof(void*));
             kept += run;
-            chunks_[--place] = c;
+            std::swap(chunks_[--place], chunks_[i]);
         }
         read += run;
     }
+    // The pool is whole without the chunks that go before the first of them goes: a deallocate() of
+    // the user may come back for a slot. Their records stand behind those that stay.
+    std::rotate(chunks_, chunks_ + place, chunks_ + chunk_count_);
     chunk_count_ -= place;
-    std::memmove(chunks_, chunks_ + place, chunk_count_ * sizeof(chunk));
     top_ = floor_ + kept;
     for (std::size_t i = 0; i < chunk_count_; ++i) {
         // What was being carved goes on, where its chunk has stayed: it alone may be carved in
@@ -234,9 +249,11 @@ std::size_t pool::trim() noexcept {
         if (chunks_[i].first == carving) { select(i); }
     }
     if (chunk_count_ == 0) {
-        give_side_back();
-        if (all_is_one_block) { give_chunk_back(last); }
+        give_all_back(place);
         forget();
+    } else {
+        [[maybe_unused]] const auto shrinking = mark_.begin_object();
+        for (std::size_t i = 0; i < place; ++i) { give_chunk_back(chunks_[chunk_count_ + i]); }
     }
     return before - stats().upstream_size;
 }

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <new>
 #include <thread>
+#include <utility>
 #if defined(__cpp_exceptions)
 #    include <exception>
 #endif
@@ -24,15 +25,16 @@ object_slots::object_slots(std::size_t slot_size, std::size_t state_offset, alig
 
 // Memory only: the pool has ended the objects before, where they live or wait.
 object_slots::~object_slots() {
+    [[maybe_unused]] const auto change = mark_.begin(this, "object_pool");
     while (blocks_ != nullptr) {
-        header* const next = blocks_->next;
-        upstream_.deallocate(blocks_, size_of(*blocks_), align_);
-        blocks_ = next;
+        header* const gone = std::exchange(blocks_, blocks_->next);
+        upstream_.deallocate(gone, size_of(*gone), align_);
     }
     if (stack_ != nullptr) { upstream_.deallocate(stack_, stack_size_ * sizeof(void*)); }
 }
 
 bool object_slots::grow(std::size_t wish, std::size_t least, std::size_t total_max) noexcept {
+    [[maybe_unused]] const auto change = mark_.begin(this, "object_pool");
     // add_block() points fresh_ at the new block: fresh slots of the one before would be lost.
     CAIRN_ASSERT(fresh_count_ == 0, "a pool grows when its slots are used up");
     // No sum below can wrap: `least` and then `wish` are cut to the room before they are added.
@@ -69,10 +71,10 @@ bool object_slots::add_block(std::size_t added) noexcept {
         std::memcpy(stack, stack_, idle_count_ * sizeof(void*));
         std::memcpy(stack + total - vacant_count_, stack_ + slot_count_ - vacant_count_,
                     vacant_count_ * sizeof(void*));
-        upstream_.deallocate(stack_, stack_size_ * sizeof(void*));
     }
-    stack_ = stack;
-    slot_count_ = stack_size_ = total;
+    void** const old = std::exchange(stack_, stack);
+    const std::size_t old_size = std::exchange(stack_size_, total) * sizeof(void*);
+    slot_count_ = total;
     blocks_ = ::new (block) header{blocks_, added};
     fresh_ = static_cast<std::byte*>(block) + first_offset_;
     fresh_count_ = added;
@@ -80,6 +82,8 @@ bool object_slots::add_block(std::size_t added) noexcept {
     for (std::size_t i = 0; i < added; ++i) {
         ::new (static_cast<void*>(&state_of(fresh_ + i * slot_size_))) state{0, 0};
     }
+    // Last: a deallocate() of the user may acquire and release.
+    if (old != nullptr) { upstream_.deallocate(old, old_size); }
     return true;
 }
 
@@ -116,12 +120,13 @@ void object_slots::shrink_stack() noexcept {
         if (smaller == nullptr) { return; }
         std::memcpy(smaller, stack_, slot_count_ * sizeof(void*));
     }
-    upstream_.deallocate(stack_, stack_size_ * sizeof(void*));
-    stack_ = smaller;
-    stack_size_ = slot_count_;
+    void** const old = std::exchange(stack_, smaller);
+    const std::size_t old_size = std::exchange(stack_size_, slot_count_) * sizeof(void*);
+    upstream_.deallocate(old, old_size);
 }
 
 std::size_t object_slots::give_back_blocks() noexcept {
+    [[maybe_unused]] const auto change = mark_.begin(this, "object_pool");
     std::size_t built = 0;
     for_each_built([&](void*) { ++built; });
     // A constructor or destructor of an object called this: its slot is on no list, and stays.

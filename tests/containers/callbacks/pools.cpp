@@ -1,5 +1,6 @@
 // Pools, strings and owners: object_pool, concurrent_object_pool, pool_of, string_pool,
 // deferred_store, destruction_queue. (A message_queue holds bytes: no function of theirs is called.)
+#include <cairn/alloc/pool.hpp>
 #include <cairn/alloc/pool_of.hpp>
 #include <cairn/containers/concurrent_object_pool.hpp>
 #include <cairn/containers/object_pool.hpp>
@@ -12,6 +13,7 @@
 
 #include <iterator>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -92,7 +94,8 @@ struct objects {
         pool->release(own);
     }
 
-    std::optional<Pool> pool{std::in_place};
+    told_memory upstream;
+    std::optional<Pool> pool{std::in_place, allocator_ref{upstream}};
     pooled* other = nullptr;
     pooled* taken[64]{};
     std::size_t count = 0;
@@ -128,6 +131,131 @@ struct tables_of_objects {
 };
 bool is_not_its_own(std::string_view, std::string_view what) {
     return what != "releases its own object";
+}
+
+// ---- upstreams that come back
+
+TEST(callbacks, of_the_upstream_of_an_object_pool) {
+    using world = objects<object_pool<pooled>>;
+    constexpr auto grow = [](world& w) { check(w.pool->prewarm(500), "memory"); };
+    constexpr caller<world> causes[] = {{"takes memory", call::allocate, grow},
+                                        {"gives memory back", call::deallocate, grow},
+                                        {"ends", call::deallocate, [](world& w) {
+                                             w.give_all();
+                                             w.pool.reset();
+                                         }}};
+    constexpr deed<world> acts[] = {
+        {"acquires another", [](world& w) { w.take(); }},
+        {"releases another", [](world& w) { w.give_other(); }},
+        {"reserves", [](world& w) { (void)w.pool->reserve(900); }},
+        {"trims", [](world& w) { (void)w.pool->trim(0); }},
+    };
+    expect_table("object_pool", causes, acts, [](std::string_view, std::string_view what) {
+        return what == "acquires another" || what == "releases another";
+    });
+}
+
+struct slots_in_use {
+    slots_in_use() {
+        for (int i = 0; i < 12; ++i) { take(); }  // a chunk of 4 slots, and one of 8
+    }
+    void take() {
+        auto* const slot = static_cast<std::size_t*>(all.allocate());
+        check(slot != nullptr, "memory");
+        *slot = count;
+        taken[count++] = slot;
+    }
+    void give() {
+        if (count != 0) { all.deallocate(taken[--count]); }
+    }
+    void expect_whole() {
+        all.validate();
+        for (std::size_t i = 0; i < count; ++i) { check(*taken[i] == i, "a slot is given once"); }
+        while (count != 0) { give(); }
+        all.validate();
+        (void)all.trim();
+        check(all.stats().upstream_size == 0, "all memory goes back");
+    }
+
+    told_memory upstream;
+    pool all{32, default_alignment, allocator_ref{upstream}, {.slots_per_chunk = 4}};
+    std::size_t* taken[64]{};
+    std::size_t count = 0;
+};
+
+TEST(callbacks, of_the_upstream_of_a_pool) {
+    using world = slots_in_use;
+    constexpr auto grow = [](world& w) {
+        for (int i = 0; i < 20; ++i) { w.take(); }
+    };
+    constexpr auto trim = [](world& w) {
+        for (int i = 0; i < 9; ++i) { w.give(); }  // a slot of the first chunk, too
+        (void)w.all.trim();
+    };
+    constexpr caller<world> causes[] = {{"grows", call::allocate, grow},
+                                        {"moves its stack", call::deallocate, grow},
+                                        {"trims", call::deallocate, trim},
+                                        {"ends", call::deallocate, [](world& w) {
+                                             while (w.count != 0) { w.give(); }
+                                             w.all = pool{32, allocator_ref{w.upstream}};
+                                         }}};
+    constexpr deed<world> acts[] = {
+        {"frees", [](world& w) { w.give(); }},
+        {"frees and allocates",
+         [](world& w) {
+             w.give();
+             w.take();
+         }},
+        {"allocates", [](world& w) { w.take(); }},
+        {"reserves", [](world& w) { (void)w.all.reserve(100); }},
+        {"trims", [](world& w) { (void)w.all.trim(); }},
+    };
+    // A pool that grows has no slot to give; after trim() there is a free one. One that ends has
+    // none, and nothing to trim.
+    expect_table("pool", causes, acts, [](std::string_view why, std::string_view what) {
+        if (why == "ends") { return what == "frees" || what == "trims"; }
+        return what == "frees" || what == "frees and allocates" ||
+               (why == "trims" && what == "allocates");
+    });
+}
+
+struct names_in_use {
+    names_in_use() {
+        for (int i = 0; i < 14; ++i) { add(); }  // the next one makes the table grow
+    }
+    void add() {
+        const std::string name = "name " + std::to_string(made++);
+        check(all.intern(name).data() != nullptr, "memory");
+    }
+    void look() const {
+        check(all.find("name 3") == "name 3" && all.find("name 13") == "name 13", "it is found");
+    }
+    void expect_whole() {
+        all.validate();
+        check(all.size() == 0 || all.size() == static_cast<std::size_t>(made), "strings are kept");
+    }
+
+    told_memory upstream;
+    string_pool all{allocator_ref{upstream}};
+    int made = 0;
+};
+
+TEST(callbacks, of_the_upstream_of_a_string_pool) {
+    using world = names_in_use;
+    constexpr auto grow = [](world& w) { w.add(); };
+    constexpr auto reserve = [](world& w) { check(w.all.reserve(500), "memory"); };
+    constexpr caller<world> causes[] = {{"grows", call::allocate, grow},
+                                        {"has grown", call::deallocate, grow},
+                                        {"reserves", call::deallocate, reserve}};
+    constexpr deed<world> acts[] = {
+        {"looks up", [](world& w) { w.look(); }},
+        {"interns", [](world& w) { w.add(); }},
+        {"clears", [](world& w) { w.all.clear(); }},
+        {"shrinks", [](world& w) { (void)w.all.shrink_to_fit(); }},
+    };
+    expect_table("string_pool", causes, acts, [](std::string_view why, std::string_view what) {
+        return what == "looks up" || (why != "grows" && what == "interns");
+    });
 }
 
 TEST(callbacks, of_an_object_pool) {

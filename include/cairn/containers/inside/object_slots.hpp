@@ -24,6 +24,7 @@
 #include <cstdint>
 
 #include <cairn/core/allocator_ref.hpp>
+#include <cairn/core/inside/callback_mark.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
@@ -129,6 +130,7 @@ public:
     std::size_t state_offset_;     // bytes from the begin of a slot
     std::size_t first_offset_;     // bytes from a block's begin to its first slot
     alignment align_;
+    callback_mark mark_;  // while upstream is asked; in unchecked builds in the padding
     header* blocks_ = nullptr;
     allocator_ref upstream_;
 };

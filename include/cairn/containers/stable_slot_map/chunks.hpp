@@ -260,7 +260,7 @@ protected:
     allocator_ref upstream_;
     generations lives_;
     std::size_t worn_out_count_ = 0;
-    /// Until the scope ends the upstream may be called: what needs memory stops meanwhile.
+    /// Until the scope ends the upstream may be called: growth and shrinking stop meanwhile.
     [[nodiscard]] auto begin_memory_change() noexcept {
         return memory_mark_.begin(this, "stable_slot_map");
     }

@@ -125,19 +125,20 @@ public:
                      "order would meet objects that are not whole",
                      {.object = container, .type = type});
     }
-    /// `container` may change, in a visitor too: no other change is under way.
+    /// `container` takes memory or gives some back, in a visitor too: no other change is under way.
     [[CAIRN_FORCE_INLINE]] void expect_unchanged([[maybe_unused]] const void* container,
                                                  [[maybe_unused]] const char* type) const noexcept {
-        CAIRN_ASSERT((word() & (one_loop - 1)) == 0,
-                     "what needs memory stops while the upstream of a container is called",
-                     {.object = container, .type = type});
+        CAIRN_ASSERT(
+            (word() & (one_loop - 1)) == 0,
+            "an allocator or container neither grows nor shrinks while it calls its upstream",
+            {.object = container, .type = type});
     }
     /// `container` may change: nothing is under way.
     [[CAIRN_FORCE_INLINE]] void expect_free([[maybe_unused]] const void* container,
                                             [[maybe_unused]] const char* type) const noexcept {
         CAIRN_ASSERT(word() == 0,
                      "a container is not changed by a function that it calls: a constructor, "
-                     "destructor, move, predicate, order or visitor",
+                     "destructor, move, predicate, order, visitor or upstream",
                      {.object = container, .type = type});
     }
 
