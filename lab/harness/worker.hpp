@@ -60,6 +60,7 @@ private:
     std::string why_;
     bool lacks_library_ = false;
     bool is_asked_ = false;
+    unsigned tries_ = 1;  // for a sample that another process interrupts
     std::unique_ptr<body> here_;
 };
 

@@ -42,6 +42,12 @@ bool run_on(const std::vector<unsigned>& cpus) noexcept {
     return !cpus.empty() && ::sched_setaffinity(0, sizeof set, &set) == 0;
 }
 
+long times_displaced() noexcept {
+    rusage usage{};
+    ::getrusage(RUSAGE_THREAD, &usage);
+    return usage.ru_nivcsw;
+}
+
 // ---- the machine --------------------------------------------------------------------------------
 
 namespace {

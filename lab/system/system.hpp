@@ -21,6 +21,9 @@ namespace lab {
 [[nodiscard]] std::vector<unsigned> allowed_cpus();
 /// Binds the calling thread. Returns: false when the system refuses.
 bool run_on(const std::vector<unsigned>& cpus) noexcept;
+/// How often the system took the processor from the calling thread, which had not given it up.
+/// (Windows: 0.)
+[[nodiscard]] long times_displaced() noexcept;
 
 // ---- the machine --------------------------------------------------------------------------------
 

@@ -48,6 +48,8 @@ bool run_on(const std::vector<unsigned>& cpus) noexcept {
     return true;
 }
 
+long times_displaced() noexcept { return 0; }
+
 // ---- the machine --------------------------------------------------------------------------------
 
 namespace {
