@@ -102,6 +102,52 @@ struct game {
 cairn::system_allocator memory;
 cairn::tracked<cairn::heap<>> t{cairn::heap<>{memory}};
 
+//= mistake: tracked with a heap of the user
+//= says: tracked<A>{{}, args of the A}; tracked{a}
+//= lines: 10, clang 8
+cairn::heap<> h;
+cairn::tracked<cairn::heap<>> t{h};
+
+//= mistake: tracked by reference without its heap
+//= says: it needs its allocator: tracked{a}
+//= lines: 10, clang 8
+cairn::tracked<cairn::heap<>&> t;
+
+//= mistake: guarded with a heap of the user
+//= says: guarded<A>{{}, args of the A}; guarded{a}
+//= lines: 10, clang 8
+cairn::heap<> h;
+cairn::guarded<cairn::heap<>> t{h};
+
+//= mistake: guarded by reference without its heap
+//= says: it needs its allocator: guarded{a}
+//= lines: 10, clang 8
+cairn::guarded<cairn::heap<>&> t;
+
+//= mistake: locked with a heap of the user
+//= says: locked<A>{args of the A}, or locked{a}
+//= lines: 10, clang 8
+cairn::heap<> h;
+cairn::locked<cairn::heap<>> t{h};
+
+//= mistake: a budget of the user's heap without a limit
+//= says: a limit: budget{64_MiB, a}
+//= lines: 10, clang 8
+cairn::heap<> h;
+cairn::budget b{h};
+
+//= mistake: a budget of threads of the user's heap without a limit
+//= says: a limit: {64_MiB, a}
+//= lines: 10, clang 8
+cairn::heap<> h;
+cairn::concurrent_budget b{h};
+
+//= mistake: frames of arenas of an upstream alone
+//= says: such an arena needs a size: {1_MiB, upstream}
+//= lines: 10, clang 8
+cairn::heap<> h;
+cairn::frame_arena<2, cairn::arena> frames{h};
+
 //= mistake: a growing arena over a growing arena
 //= says: a child: growing_arena{allocator_ref{parent}}
 cairn::growing_arena a;
@@ -161,6 +207,11 @@ cairn::budget more{64, cairn::system_memory()};
 cairn::tracked named{memory};
 cairn::tracked others{cairn::system_memory(), {.name = "others"}};
 cairn::locked shared{cairn::system_memory()};
+cairn::tracked all;
+cairn::guarded watched;
+cairn::relocatable_heap moved{1024, {.object_count = 8}};
+cairn::concurrent_relocatable_heap shared_moved{1024, {.object_count = 8}};
+cairn::concurrent_budget half{32, more};
 struct game {
     cairn::budget<cairn::system_allocator> memory{64};
     cairn::tracked<cairn::heap<>> talk{{.name = "talk"}, memory};

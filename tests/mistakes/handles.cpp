@@ -65,21 +65,116 @@ bool f(cairn::slot_table<enemy>& m) { return m.begin() < m.end(); }
 
 //= mistake: objects of a slot map are exchanged, as std::ranges::partition does
 //= says: slot_map::swap_rows() takes the handles along; std::ranges do not
+//= lines: 20, clang 40
 void f(cairn::slot_map<int>& m) { std::ranges::iter_swap(m.begin(), m.begin() + 1); }
 
 //= mistake: objects of a slot map by std::ranges::partition
 //= says: slot_map::swap_rows() takes the handles along; std::ranges do not
-//= lines: 40, clang 40
+//= lines: 14, clang 50
 #include <algorithm>
 void f(cairn::slot_map<int>& m) {
     std::ranges::partition(m, [](int i) { return i > 0; });
 }
 
+//= mistake: objects of a slot map by std::ranges::remove_if
+//= says: slot_map::swap_rows() takes the handles along; std::ranges do not
+//= lines: 14, clang 50
+#include <algorithm>
+void f(cairn::slot_map<int>& m) {
+    std::ranges::remove_if(m, [](int i) { return i > 0; });
+}
+
+//= mistake: objects of a slot map by std::ranges::unique
+//= says: slot_map::swap_rows() takes the handles along; std::ranges do not
+//= lines: 14, clang 50
+#include <algorithm>
+void f(cairn::slot_map<int>& m) { std::ranges::unique(m); }
+
+//= mistake: objects of a slot map by std::ranges::stable_sort
+//= says: slot_map::swap_rows() takes the handles along; std::ranges do not
+//= lines: 14, clang 80
+#include <algorithm>
+void f(cairn::slot_map<int>& m) { std::ranges::stable_sort(m); }
+
 //= mistake: rows with handles by std::ranges::rotate
 //= says: slot_table::swap_rows() takes the handles along; std::ranges do not
-//= lines: 40, clang 40
+//= lines: 16, clang 50
 #include <algorithm>
 void f(cairn::slot_table<enemy>& m) { std::ranges::rotate(m, m.begin() + 1); }
+
+//= mistake: rows with handles by std::ranges::remove_if
+//= says: slot_table::swap_rows() takes the handles along; std::ranges do not
+//= lines: 16, clang 50
+#include <algorithm>
+void f(cairn::slot_table<enemy>& m) {
+    std::ranges::remove_if(m, [](const auto&) { return true; });
+}
+
+//= mistake: objects of a stable map by std::ranges::remove_if
+//= says: handles would find each other's objects
+//= lines: 14, clang 50
+#include <algorithm>
+void f(cairn::stable_slot_map<int>& m) {
+    std::ranges::remove_if(m, [](int i) { return i > 0; });
+}
+
+//= mistake: objects of a stable map by std::sort
+//= says: deleted
+//= lines: 16, clang 100
+#include <algorithm>
+void f(cairn::stable_slot_map<int>& m) { std::sort(m.begin(), m.end()); }
+
+//= mistake: items of a slot map by std::sort
+//= says: sort() of the map takes the handles along; std::sort does not
+//= lines: 16, clang 14
+#include <algorithm>
+void f(cairn::slot_map<int>& m) { std::sort(m.items().begin(), m.items().end()); }
+
+//= mistake: items of a slot map by std::ranges::sort
+//= says: sort() of the map takes the handles along; std::sort does not
+//= lines: 20, clang 14
+#include <algorithm>
+void f(cairn::slot_map<int>& m) {
+    std::ranges::sort(m.items(), {}, [](const auto& i) { return i.object; });
+}
+
+//= mistake: items of a stable map by std::remove_if
+//= says: sort() of the map takes the handles along; std::sort does not
+//= lines: 16, clang 14
+#include <algorithm>
+void f(cairn::stable_slot_map<int>& m) {
+    auto all = m.items();
+    (void)std::remove_if(all.begin(), all.end(), [](const auto&) { return true; });
+}
+
+//= mistake: items of a polymorphic store by std::ranges::remove_if
+//= says: sort() of the map takes the handles along; std::sort does not
+//= lines: 18, clang 14
+#include <algorithm>
+void f(cairn::polymorphic_store<enemy>& m) {
+    (void)std::ranges::remove_if(m.items(), [](const auto&) { return true; });
+}
+
+//= fine: algorithms that read, and that change objects in place
+#include <algorithm>
+#include <numeric>
+#include <ranges>
+template <class Map>
+int f(Map& m) {
+    const auto dead = [](const enemy& e) { return e.health == 0; };
+    (void)std::find_if(m.begin(), m.end(), dead);
+    (void)std::ranges::find_if(m, dead);
+    std::for_each(m.begin(), m.end(), [](enemy& e) { ++e.health; });
+    std::ranges::for_each(m | std::views::filter(dead), [](enemy& e) { ++e.health; });
+    std::vector<enemy> copies(m.begin(), m.end());
+    std::ranges::copy(m, copies.begin());
+    std::ranges::move(m, copies.begin());
+    for (const auto item : m.items() | std::views::drop(1)) { copies.push_back(item.object); }
+    return std::accumulate(m.begin(), m.end(), 0,
+                           [](int sum, const enemy& e) { return sum + e.health; });
+}
+template int f(cairn::slot_map<enemy>&);
+template int f(cairn::stable_slot_map<enemy>&);
 
 //= fine: positions of constant objects cannot be exchanged
 template <class Map>
@@ -92,10 +187,12 @@ static_assert(!is_exchangeable<cairn::stable_slot_map<int>>);
 
 //= mistake: rows with handles are exchanged, as std::ranges::partition does
 //= says: slot_table::swap_rows() takes the handles along; std::ranges do not
+//= lines: 20, clang 40
 void f(cairn::slot_table<enemy>& m) { std::ranges::iter_swap(m.begin(), m.begin() + 1); }
 
 //= mistake: objects of a stable map are exchanged, as std::ranges::partition does
 //= says: handles would find each other's objects
+//= lines: 20, clang 40
 void f(cairn::stable_slot_map<enemy>& m) { std::ranges::iter_swap(m.begin(), m.begin()); }
 
 //= mistake: a slot map of tables

@@ -45,6 +45,7 @@ inside_names = {
     "makes_objects",  # make(), make_array() and copy() of every arena
     "index_iterator", "row_proxy",  # behind the aliases `iterator` and `reference`
     "any_stream", "handle_word",    # parameters of what is deleted or not defined
+    "operator",  # deleted ones of iterators
 }
 prelude = """#include <cairn/cairn.hpp>
 #include <array>

@@ -62,6 +62,7 @@ public:
     // allocator inside is not asked then. live_size(), peak_size(): core/inside/counts_live.hpp.
 
     budget() = delete;  // it needs a limit: budget{64_MiB}
+    explicit budget(const std::remove_reference_t<A>&) = delete;  // a limit: budget{64_MiB, a}
 
     /// At most `limit_size` bytes at a time from an A made of `args`.
     template <class... Args>
@@ -117,6 +118,8 @@ private:
 
 template <class A>
 budget(std::size_t, A&) -> budget<A&>;
+template <byte_allocator A>
+budget(A&) -> budget<A&>;
 /// `budget{64_MiB}` limits memory of the C library.
 budget(std::size_t) -> budget<system_allocator>;
 budget(std::size_t, allocator_ref) -> budget<allocator_ref>;

@@ -61,6 +61,7 @@ public:
     using base::validate;
 
     concurrent_budget() = delete;  // it needs a limit: concurrent_budget{64_MiB}
+    explicit concurrent_budget(const std::remove_reference_t<A>&) = delete;  // a limit: {64_MiB, a}
 
     /// Bytes that a thread takes from the shared count at a time.
     static constexpr std::size_t credit_step = std::size_t{16} << 10;
@@ -182,6 +183,8 @@ private:
 
 template <class A>
 concurrent_budget(std::size_t, A&) -> concurrent_budget<A&>;
+template <byte_allocator A>
+concurrent_budget(A&) -> concurrent_budget<A&>;
 /// `concurrent_budget{64_MiB}` limits memory of the C library.
 concurrent_budget(std::size_t) -> concurrent_budget<system_allocator>;
 concurrent_budget(std::size_t, allocator_ref) -> concurrent_budget<allocator_ref>;

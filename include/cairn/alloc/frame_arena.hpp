@@ -54,6 +54,10 @@ public:
         requires(!std::is_default_constructible_v<Arena>)
     = delete;
 
+    explicit frame_arena(allocator_ref)  // such an arena needs a size: {1_MiB, upstream}
+        requires(!std::is_constructible_v<Arena, allocator_ref>)
+    = delete;
+
     /// Each arena is built by its default constructor.
     frame_arena() noexcept
         requires std::is_default_constructible_v<Arena>

@@ -19,6 +19,8 @@
 // then.
 #pragma once
 
+#include <type_traits>
+
 #include <cairn/core/inside/atomic.hpp>
 #include <cairn/core/inside/forwards.hpp>
 #include <cairn/os/mutex.hpp>
@@ -83,6 +85,9 @@ class locked : detail::forwards<A, detail::one_at_a_time<Mutex>> {
 
 public:
     using base::base;
+    explicit locked(std::remove_reference_t<A>&)  // locked<A>{args of the A}, or locked{a}
+        requires(!std::is_reference_v<A> && !std::is_same_v<A, allocator_ref>)
+    = delete;
 
     using base::allocate;
     using base::deallocate;

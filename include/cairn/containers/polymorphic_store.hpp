@@ -43,6 +43,8 @@
 #include <type_traits>
 #include <utility>
 
+#include <cairn/containers/slot_policy.hpp>  // first: messages about items come through few files
+
 #include <cairn/containers/polymorphic_store/iterator.hpp>
 #include <cairn/containers/polymorphic_store/types.hpp>
 #include <cairn/core/assert.hpp>

@@ -88,20 +88,14 @@ public:
         ++row_;
         return *this;
     }
-    constexpr row_iterator& operator--() noexcept {
-        --row_;
-        return *this;
-    }
+    constexpr row_iterator& operator--() noexcept { return *this += -1; }
     constexpr row_iterator operator++(int) noexcept { return row_iterator{row_++}; }
     constexpr row_iterator operator--(int) noexcept { return row_iterator{row_--}; }
     constexpr row_iterator& operator+=(std::ptrdiff_t n) noexcept {
         row_ += n;
         return *this;
     }
-    constexpr row_iterator& operator-=(std::ptrdiff_t n) noexcept {
-        row_ -= n;
-        return *this;
-    }
+    constexpr row_iterator& operator-=(std::ptrdiff_t n) noexcept { return *this += -n; }
     friend constexpr row_iterator operator+(row_iterator a, std::ptrdiff_t n) noexcept {
         return a += n;
     }
@@ -125,7 +119,7 @@ public:
     /// std::ranges::partition, rotate and their like exchange objects by this name.
     template <std::same_as<row_iterator> Other>
         requires(!std::is_const_v<T>)
-    friend constexpr void iter_swap(row_iterator, Other) noexcept {
+    friend constexpr auto iter_swap(row_iterator, Other) noexcept {
         static_assert(!std::is_same_v<Other, row_iterator>,
                       "slot_map::swap_rows() takes the handles along; std::ranges do not");
     }

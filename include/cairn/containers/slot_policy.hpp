@@ -61,6 +61,17 @@ template <class Handle, class Reference>
 struct slot_item {
     Handle handle;
     Reference object;
+
+    [[CAIRN_FORCE_INLINE]] slot_item(Handle h, Reference r) noexcept
+        : handle{h}, object(static_cast<Reference&&>(r)) {}
+    slot_item(const slot_item&) = default;
+    /// Declared, so that std::sort and its like come this far, and say one sentence.
+    slot_item& operator=(const slot_item&) const noexcept {
+        static_assert(!std::same_as<Handle, Handle>,
+                      "sort() of the map takes the handles along; std::sort does not");
+        return const_cast<slot_item&>(*this);
+    }
+    friend bool operator<(const slot_item& a, const slot_item& b) { return &(a = b) == &b; }
 };
 
 }  // namespace detail

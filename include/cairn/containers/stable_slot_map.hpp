@@ -109,19 +109,12 @@ public:
     }
 
     /// Requires: not end().
-    [[nodiscard]] Other& operator*() const noexcept {
-        CAIRN_ASSERT(left_ != 0, "an iterator is used before the end");
-        return objects_[bit()];
-    }
+    [[nodiscard]] Other& operator*() const noexcept { return objects_[bit()]; }
     /// Requires: not end().
-    [[nodiscard]] Other* operator->() const noexcept {
-        CAIRN_ASSERT(left_ != 0, "an iterator is used before the end");
-        return objects_ + bit();
-    }
+    [[nodiscard]] Other* operator->() const noexcept { return objects_ + bit(); }
     /// The handle of the object here. Requires: not end().
     [[nodiscard]] Handle handle() const noexcept {
-        CAIRN_ASSERT(left_ != 0, "an iterator is used before the end");
-        const auto at = static_cast<std::uint32_t>(index());
+        const auto at = static_cast<std::uint32_t>(first_ + bit());
         return Handle::make(at, slots_->life(at));
     }
     stable_iterator& operator++() noexcept {
@@ -143,10 +136,13 @@ public:
         if (a.left_ == 0 || b.left_ == 0) { return a.left_ == b.left_; }
         return a.index() == b.index();
     }
+    /// std::sort and its like step by these.
+    friend void operator-(stable_iterator, stable_iterator) = delete;  // a map's objects stay
+    friend void operator+(stable_iterator, std::ptrdiff_t) = delete;   // a map's objects stay
     /// std::ranges::partition, rotate and their like exchange objects by this name.
     template <std::same_as<stable_iterator> Position>
         requires(!std::is_const_v<Other>)
-    friend void iter_swap(const stable_iterator&, const Position&) noexcept {
+    friend auto iter_swap(const stable_iterator&, const Position&) noexcept {
         static_assert(!std::is_same_v<Position, stable_iterator>,
                       "objects of a stable_slot_map stay: handles would find each other's objects");
     }
@@ -155,10 +151,13 @@ private:
     friend class stable_iterator<std::remove_const_t<Other>, Handle>;
 
     [[nodiscard]] std::size_t bit() const noexcept {
+        CAIRN_ASSERT(left_ != 0, "an iterator is used before the end");
         if (left_ == 0) { compiler::unreachable(); }  // so that a scan of 0 needs no code
         return static_cast<std::size_t>(std::countr_zero(left_));
     }
-    [[nodiscard]] std::size_t index() const noexcept { return first_ + bit(); }
+    [[nodiscard]] std::size_t index() const noexcept {
+        return first_ + static_cast<std::size_t>(std::countr_zero(left_));
+    }
     void seek(std::size_t index) noexcept {
         constexpr const stable_rules& rules = stable_rules_of<value_type, Handle>;
         const live_word word = slots_->next_live(index);
@@ -652,9 +651,7 @@ private:
         }
     }
     void destroy(T* object) noexcept {
-        if constexpr (std::is_trivially_destructible_v<T>) {
-            object->~T();
-        } else {
+        if constexpr (!std::is_trivially_destructible_v<T>) {
             [[maybe_unused]] const auto ending = mark_.begin_object();
             object->~T();
         }
@@ -673,8 +670,7 @@ private:
         return nullptr;
     }
     [[nodiscard]] T* live(handle_type h, [[maybe_unused]] call_site from) const noexcept {
-        if constexpr (asserts_enabled) { return found_or_stop(h, from); }
-        return locate(h);
+        return asserts_enabled ? found_or_stop(h, from) : locate(h);
     }
     [[nodiscard]] T* found_or_stop(handle_type h, call_site from) const noexcept {
         T* const object = locate(h);

@@ -41,6 +41,7 @@
 
 #include <cairn/core/inside/forwards.hpp>
 #include <cairn/debug/inside/block_table.hpp>
+#include <cairn/os/system_allocator.hpp>
 #include <cairn/storage/allocator_watch.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
@@ -136,10 +137,18 @@ class guarded : detail::forwards<A> {
     friend struct detail::wrapped_in;
     using base = detail::forwards<A>;
     using base::inner_;
+    using inner_type = std::remove_reference_t<A>;
 
 public:
     using options = guard_options;
 
+    guarded()  // it needs its allocator: guarded{a}
+        requires(!std::default_initializable<A>)
+    = delete;
+    /// An A as constructed by default; `guarded g;` guards memory of the C library.
+    guarded()
+        requires std::default_initializable<A>
+        : guarded{options{}} {}
     /// The options stand first here: the last ones are those of the A.
     template <class... Args>
         requires std::constructible_from<A, Args...>
@@ -155,6 +164,9 @@ public:
         : base(allocator), guard_{how, inner_} {}
 
     guarded(std::type_identity_t<A>&, const char*) = delete;  // a guarded has no name: tracked has
+    explicit guarded(const inner_type&, options = {})  // guarded<A>{{}, args of the A}; guarded{a}
+        requires(!std::same_as<A, allocator_ref>)
+    = delete;
     guarded(const guarded&) = delete;  // a wrapper of a wrapper: guarded<decltype(inner)&>{inner}
     guarded& operator=(const guarded&) = delete;
 
@@ -247,6 +259,7 @@ template <class A>
 guarded(A&) -> guarded<A&>;
 template <class A>
 guarded(A&, guard_options) -> guarded<A&>;
+guarded() -> guarded<system_allocator>;
 guarded(allocator_ref) -> guarded<allocator_ref>;
 guarded(allocator_ref, guard_options) -> guarded<allocator_ref>;
 template <class A>

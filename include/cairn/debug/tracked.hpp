@@ -34,6 +34,7 @@
 #include <cairn/core/inside/forwards.hpp>
 #include <cairn/core/slice.hpp>
 #include <cairn/debug/inside/block_table.hpp>
+#include <cairn/os/system_allocator.hpp>
 #include <cairn/storage/allocator_watch.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
@@ -171,11 +172,19 @@ template <byte_allocator A>
 class tracked : public detail::forwards<A> {
     using base = detail::forwards<A>;
     using base::inner_;
+    using inner_type = std::remove_reference_t<A>;
 
 public:
     using options = track_options;
     using stats_type = detail::track_stats;
 
+    tracked()  // it needs its allocator: tracked{a}
+        requires(!std::default_initializable<A>)
+    = delete;
+    /// An A as constructed by default; `tracked t;` tracks memory of the C library.
+    tracked()
+        requires std::default_initializable<A>
+        : tracked{options{}} {}
     /// The options stand first here: the last ones are those of the A.
     template <class... Args>
         requires std::constructible_from<A, Args...>
@@ -190,8 +199,8 @@ public:
         requires std::same_as<A, allocator_ref>
         : base(allocator), tracker_{how} {}
 
-    tracked(std::type_identity_t<A>&, const char*) = delete;      // {.name = "textures"}
-    explicit tracked(std::remove_reference_t<A>&&, options = {})  // tracked<A>{{}, args of the A}
+    tracked(std::type_identity_t<A>&, const char*) = delete;  // {.name = "textures"}
+    explicit tracked(const inner_type&, options = {})  // tracked<A>{{}, args of the A}; tracked{a}
         requires(!std::same_as<A, allocator_ref>)
     = delete;
     tracked(const tracked&) = delete;  // a wrapper of a wrapper: tracked<decltype(inner)&>{inner}
@@ -343,6 +352,7 @@ template <class A>
 tracked(A&) -> tracked<A&>;
 template <class A>
 tracked(A&, track_options) -> tracked<A&>;
+tracked() -> tracked<system_allocator>;
 tracked(allocator_ref) -> tracked<allocator_ref>;
 tracked(allocator_ref, track_options) -> tracked<allocator_ref>;
 template <class A>

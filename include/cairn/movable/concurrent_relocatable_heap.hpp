@@ -87,9 +87,13 @@ public:
     /// As relocatable_heap. Tables and pin words are taken from `upstream` now.
     explicit concurrent_relocatable_heap(std::size_t size, allocator_ref upstream = system_memory(),
                                          const options& how = {}) noexcept;
+    concurrent_relocatable_heap(std::size_t size, const options& how) noexcept
+        : concurrent_relocatable_heap{size, system_memory(), how} {}
     explicit concurrent_relocatable_heap(byte_slice region,
                                          allocator_ref upstream = system_memory(),
                                          const options& how = {}) noexcept;
+    concurrent_relocatable_heap(byte_slice region, const options& how) noexcept
+        : concurrent_relocatable_heap{region, system_memory(), how} {}
     concurrent_relocatable_heap(const concurrent_relocatable_heap&) = delete;
     concurrent_relocatable_heap& operator=(const concurrent_relocatable_heap&) = delete;
     /// Requires: no reader holds anything.

@@ -168,9 +168,13 @@ public:
     /// An upstream that refuses makes a heap that refuses everything.
     explicit relocatable_heap(byte_slice region, allocator_ref upstream = system_memory(),
                               const options& how = {}) noexcept;
+    relocatable_heap(byte_slice region, const options& how) noexcept
+        : relocatable_heap{region, system_memory(), how} {}
     /// A region of `size` bytes, 16 GiB at most, taken from `upstream` now, as the tables are.
     explicit relocatable_heap(std::size_t size, allocator_ref upstream = system_memory(),
                               const options& how = {}) noexcept;
+    relocatable_heap(std::size_t size, const options& how) noexcept
+        : relocatable_heap{size, system_memory(), how} {}
     /// Movable while no relocatable, pinned or frame_ptr of it is in use. Requires: nothing is
     /// pinned. (Written out: `table_` is never null, so each heap has its own table.)
     relocatable_heap(relocatable_heap&& other) noexcept;

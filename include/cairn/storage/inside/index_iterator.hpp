@@ -64,20 +64,14 @@ public:
         ++index_;
         return *this;
     }
-    constexpr index_iterator& operator--() noexcept {
-        --index_;
-        return *this;
-    }
+    constexpr index_iterator& operator--() noexcept { return *this += -1; }
     constexpr index_iterator operator++(int) noexcept { return {view_, position(index_++)}; }
     constexpr index_iterator operator--(int) noexcept { return {view_, position(index_--)}; }
     constexpr index_iterator& operator+=(difference_type n) noexcept {
         index_ += n;
         return *this;
     }
-    constexpr index_iterator& operator-=(difference_type n) noexcept {
-        index_ -= n;
-        return *this;
-    }
+    constexpr index_iterator& operator-=(difference_type n) noexcept { return *this += -n; }
 
     friend constexpr index_iterator operator+(index_iterator i, difference_type n) noexcept {
         return i += n;
@@ -133,7 +127,7 @@ public:
         requires(has_handles && (std::is_lvalue_reference_v<reference>
                                      ? !std::is_const_v<std::remove_reference_t<reference>>
                                      : requires(reference row) { swap(row, row); }))
-    friend constexpr void iter_swap(const index_iterator&, const Other&) {
+    friend constexpr auto iter_swap(const index_iterator&, const Other&) {
         static_assert(!std::is_same_v<Other, index_iterator>,
                       "slot_table::swap_rows() takes the handles along; std::ranges do not");
     }
