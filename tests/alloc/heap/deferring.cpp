@@ -201,6 +201,32 @@ TEST(heap, a_burst_that_repeats_waits_whole) {
     }
 }
 
+// A document that is read, changed and written: the text that is written moves as it grows, so that
+// for a moment much more is in use than before and after it.
+TEST(heap, a_burst_waits_whole_although_its_largest_buffer_moves) {
+    constexpr std::size_t count = 30'000;
+    constexpr std::size_t written = 1_MiB;
+    heap<> h;
+    std::vector<void*> blocks(count);
+    for (int document = 0; document < 24; ++document) {
+        for (void*& p : blocks) { p = h.allocate(100); }
+        for (std::size_t i = 0; i < count / 4; ++i) {
+            void* const larger = h.allocate(120);
+            h.deallocate(blocks[i], 100);
+            blocks[i] = larger;
+        }
+        void* const text = h.allocate(written);
+        void* const moved = h.allocate(written + written / 2);
+        h.deallocate(text, written);
+        h.deallocate(moved, written + written / 2);
+        for (std::size_t i = 0; i < count; ++i) {
+            h.deallocate(blocks[i], i < count / 4 ? 120 : 100);
+        }
+        if (document >= 4) { EXPECT_GE(h.stats().deferred_count, count) << document; }
+    }
+    h.validate();
+}
+
 TEST(heap, a_burst_that_no_longer_repeats_goes_back) {
     test_upstream upstream;
     heap<> h{upstream};
@@ -210,13 +236,13 @@ TEST(heap, a_burst_that_no_longer_repeats_goes_back) {
     ASSERT_EQ(h.stats().deferred_count, 64'000u);
     std::mt19937 random{5};
     std::vector<std::pair<void*, std::size_t>> live(100);
-    for (int i = 0; i < 100'000; ++i) {
+    for (int i = 0; i < 110'000; ++i) {
         auto& [p, size] = live[random() % live.size()];
         if (p != nullptr) { h.deallocate(p, size); }
         size = 16 + random() % 1000;
         p = h.allocate(size);
     }
-    EXPECT_LT(upstream.live_size(), held / 8);
+    EXPECT_LT(upstream.live_size(), held / 32);
     h.validate();
     for (const auto& [p, size] : live) {
         if (p != nullptr) { h.deallocate(p, size); }

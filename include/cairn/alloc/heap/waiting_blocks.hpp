@@ -180,6 +180,7 @@ public:
         if (taken_ <= most_) [[likely]] { return false; }
         const std::size_t live = taken_ - waiting();
         if (live > most_) { most_ = live < roof_ ? live : roof_; }
+        if (dipped_ || repeats_) { watch_bursts(live); }
         return taken_ > most_ + most_ / 64 && has_surplus && count() != 0;
     }
     /// The core got `granules` back.
@@ -276,8 +277,7 @@ private:
 
     /// Reads what is in use, and writes down what follows from it.
     void decide() noexcept {
-        const std::size_t held = waiting();
-        const std::size_t live = taken_ - held;
+        const std::size_t live = taken_ - waiting();
         const std::size_t share = live / Fit::deferred_share;
         share_ = is_sparse()         ? share_min / 4
                  : share < share_min ? share_min
@@ -301,16 +301,17 @@ private:
     [[nodiscard]] std::size_t all_min() const noexcept {
         if (is_sparse()) { return 0; }
         const std::size_t least = grows_ ? 0 : capacity_ / 32;
-        const std::size_t half = capacity_ / 2;
-        const std::size_t floor = half < floor_max ? half : floor_max;
+        const std::size_t floor = capacity_ / 2 < floor_max ? capacity_ / 2 : floor_max;
         return floor > least ? floor : least;
     }
 
-    /// A burst repeats where the use falls below half of the most and comes back to 7/8 of it.
+    /// A burst repeats where the use falls below half of the most and comes back to 7/8 of it. Where
+    /// its largest buffer moves, a request of the core alone sees the most.
     void watch_bursts(std::size_t live) noexcept {
         if (live < most_ / 2) {
             dipped_ = true;
-        } else if (dipped_ && live >= most_ - most_ / 8) {
+        } else if ((dipped_ || repeats_) && live >= most_ - most_ / 8) {
+            peak_ = live > peak_ ? live : peak_;
             dipped_ = false;
             repeats_ = true;
         }
