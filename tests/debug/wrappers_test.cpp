@@ -200,6 +200,15 @@ void expect_the_line_of_a_second_free(Wrapper& memory) {
     memory.deallocate(kept, 64);
 }
 
+/// The same for a free without the size.
+template <class Wrapper>
+void expect_the_line_of_a_second_free_without_size(Wrapper& memory) {
+    void* const p = memory.allocate(64);
+    memory.deallocate(p);
+    const std::string line = "wrappers_test.cpp:" + std::to_string(__LINE__ + 1);
+    EXPECT_DEATH(memory.deallocate(p), line);
+}
+
 }  // namespace
 
 TEST(wrappers, a_wrong_free_that_the_allocator_inside_finds_has_the_line_of_the_caller) {
@@ -214,6 +223,17 @@ TEST(wrappers, a_wrong_free_that_the_allocator_inside_finds_has_the_line_of_the_
     expect_the_line_of_a_second_free(shared);
     expect_the_line_of_a_second_free(by_threads);
     expect_the_line_of_a_second_free(outer);
+}
+
+TEST(wrappers, a_wrong_free_without_a_size_has_the_line_of_the_caller) {
+    pool slots{64};
+    heap<> blocks;
+    locked shared_slots{slots};
+    locked shared_blocks{blocks};
+    or_abort outer{shared_blocks};
+    expect_the_line_of_a_second_free_without_size(shared_slots);
+    expect_the_line_of_a_second_free_without_size(shared_blocks);
+    expect_the_line_of_a_second_free_without_size(outer);
 }
 
 #endif

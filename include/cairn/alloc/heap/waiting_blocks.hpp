@@ -305,8 +305,8 @@ private:
         return floor > least ? floor : least;
     }
 
-    /// A burst repeats where the use falls below half of the most and comes back to 7/8 of it. Where
-    /// its largest buffer moves, a request of the core alone sees the most.
+    /// A burst repeats where the use falls below half of the most and comes back to 7/8 of it.
+    /// Where its largest buffer moves, a request of the core alone sees the most.
     void watch_bursts(std::size_t live) noexcept {
         if (live < most_ / 2) {
             dipped_ = true;

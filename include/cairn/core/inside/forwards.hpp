@@ -73,13 +73,17 @@ public:
         detail::deallocate_for(inner_, p, size, align, from);
     }
     /// For allocators whose blocks know their size, or have only one.
-    void deallocate(void* p) noexcept
+    void deallocate(void* p, [[maybe_unused]] call_site from = call_site::current()) noexcept
         requires requires(inner_type& a) {
             { a.deallocate(p) } noexcept;
         }
     {
         const scope held{around_};
-        inner_.deallocate(p);
+        if constexpr (requires { inner_.deallocate(p, from); }) {
+            inner_.deallocate(p, from);
+        } else {
+            inner_.deallocate(p);
+        }
     }
     [[nodiscard]] bool try_resize(void* p, std::size_t old_size, std::size_t new_size,
                                   alignment align = default_alignment) noexcept
