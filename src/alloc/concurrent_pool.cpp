@@ -80,6 +80,7 @@ concurrent_pool::concurrent_pool(std::size_t slot_size, alignment align, allocat
 // when a magazine is used up
 
 concurrent_pool::cache* concurrent_pool::usable(cache& which) noexcept {
+    expect_not_ended();
     return static_cast<cache*>(
         detail::cache_registry::usable(*this, which, detail::my_pool_caches));
 }
@@ -126,7 +127,9 @@ bool concurrent_pool::refill(cache& c) noexcept {
         // Looked at before the search: grow() notices a thread that grows after this look.
         const std::size_t seen = slot_count_.load(detail::memory_order::relaxed);
         if (depot_.refill(c)) { return true; }
-        if (!grow(seen)) { break; }
+        const bool has_grown = grow(seen);
+        if (c.top != c.floor) { return true; }  // the upstream has come back and freed slots
+        if (!has_grown) { break; }
     }
     c.unload();
     magazine* mine = c.loaded;
@@ -198,6 +201,7 @@ void concurrent_pool_caches::empty(detail::cache_owner& o, detail::thread_cache&
 }
 
 concurrent_pool::local_view concurrent_pool::local() noexcept {
+    expect_not_ended();
     auto* const c = static_cast<cache*>(detail::cache_registry::make(*this));
     return local_view{*this, c != nullptr ? *c : detail::no_view};
 }

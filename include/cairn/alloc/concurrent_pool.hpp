@@ -50,7 +50,7 @@
 #include <cairn/core/inside/other_names.hpp>
 #include <cairn/core/poison.hpp>
 #include <cairn/core/slice.hpp>
-#include <cairn/os/mutex.hpp>
+#include <cairn/os/inside/upstream_mutex.hpp>
 #include <cairn/os/system_allocator.hpp>
 #include <cairn/storage/allocator_watch.hpp>
 #include <cairn/storage/work_limit.hpp>
@@ -211,6 +211,7 @@ private:
         std::size_t size;
     };
     static constexpr std::size_t cache_count_max = std::size_t{1} << 22;
+    static constexpr std::uint64_t ended_serial = 1;  // no table of a thread has it
     // See pool.hpp; as many null entries lie below the slots.
     static constexpr std::size_t lookahead = 8;
 
@@ -233,6 +234,12 @@ private:
     [[nodiscard]] bool steal(magazine*& mine, const cache* thief) noexcept;
     [[nodiscard]] bool steal_into_depot() noexcept;
     void heed_trim(cache& c) noexcept;
+    void begin_end() noexcept;  // checked builds
+    void expect_not_ended() const noexcept {
+        CAIRN_ASSERT(serial != ended_serial,
+                     "an allocator is not used while it ends, by its upstream, nor after its end",
+                     {.kind = misuse_kind::outlived, .object = this, .type = "concurrent_pool"});
+    }
 
     // Growth: concurrent_pool/growth.cpp.
     bool grow(std::size_t seen_slot_count) noexcept;
@@ -287,7 +294,7 @@ private:
     alignas(cache_line_size) mutable detail::magazine_depot depot_;
 
     // Growth: under grow_lock_, which is held while the upstream works.
-    mutable mutex grow_lock_;
+    mutable detail::upstream_mutex grow_lock_;
     allocator_ref upstream_;
     options options_;
     std::size_t next_chunk_slots_;

@@ -250,7 +250,7 @@ public:
     }
     explicit slot_rows(const options& how) noexcept : slot_rows{system_memory(), how} {}
     ~slot_rows() {
-        [[maybe_unused]] const auto change = mark_.begin(this, Parts::name);
+        mark_.close(this, Parts::name);
         owners_.expect_none(this, Parts::name);
         // Every handle is stale before the first destructor or deallocate() of the user runs.
         [[maybe_unused]] const auto ended = std::move(slots_);
@@ -471,7 +471,7 @@ public:
     /// A handle now, the row later: find() finds nothing until fulfil().
     /// Returns: null when exhausted.
     [[nodiscard]] handle_type promise_handle() noexcept {
-        mark_.expect_free(this, Parts::name);
+        [[maybe_unused]] const auto change = mark_.begin(this, Parts::name);
         const std::uint32_t slot = slots_.next();
         if (slot == none) [[unlikely]] { return {}; }
         const handle_type h = handle_type::make(slot, slots_.generation(slot));
@@ -596,9 +596,12 @@ public:
         std::uint32_t row;
         if (!find_row(h, row)) [[unlikely]] { return false; }
         [[maybe_unused]] const auto change = mark_.begin(this, Parts::name);
-        if (limbo_.emplace_from([&] { return waiting{moved_out(row), fence}; }) == nullptr) {
-            return false;
-        }
+        const auto move_out = [&] {
+            slots_.hide(h.index());  // a deallocate() of the user finds no row that has moved out
+            return waiting{moved_out(row), fence};
+        };
+        if (limbo_.emplace_from(move_out) == nullptr) { return false; }
+        slots_.stop_hiding(h.index(), h.generation());
         erase_row(row, h);
         return true;
     }

@@ -41,6 +41,14 @@ void concurrent_pool::reset() noexcept {
     lost_count_ = 0;
 }
 
+/// From here on each call of the user stops: no thread finds its cache, and growth meets its own
+/// lock. What only looks finds no slot.
+void concurrent_pool::begin_end() noexcept {
+    serial = ended_serial;
+    grow_lock_.enter();
+    depot_.forget_slots();
+}
+
 /// Requires: the depot is locked.
 concurrent_pool::chunk* concurrent_pool::find_held(const void* p) const noexcept {
     // The last chunk that begins at or below `p`.
@@ -165,6 +173,7 @@ void concurrent_pool::check_taken(cache& which, void* p) noexcept {
 }
 
 void concurrent_pool::check_freed(cache& which, void* p, call_site from) noexcept {
+    expect_not_ended();
     if (which.seen.take_back(p, number_)) { return; }
     const chunk* const c = find_chunk(p);
     CAIRN_ASSERT(c != nullptr, "a slot comes back to the pool that gave it out",

@@ -39,11 +39,13 @@ concurrent_pool::~concurrent_pool() {
     detail::cache_registry::leave(*this);
     // Off the list of names before the chunks go: a report must not look for an address in them.
     if (options_.name != nullptr) { set_name(nullptr); }
-    for (std::size_t i = 0; i < chunk_count_; ++i) { give_chunk_back(*chunks_[i]); }
+    if constexpr (asserts_enabled) { begin_end(); }
+    while (chunk_count_ != 0) { give_chunk_back(*chunks_[--chunk_count_]); }
     if (chunks_ != first_chunks_) {
         upstream_.deallocate(chunks_, chunk_capacity_ * sizeof(chunk*), default_alignment);
     }
     // Last: the caches and all magazines lie in these blocks.
+    caches = idle = nullptr;
     while (blocks_ != nullptr) {
         block* const b = blocks_;
         blocks_ = b->next;
@@ -240,6 +242,7 @@ bool concurrent_pool::add_chunk(std::size_t slot_count) noexcept {
 }
 
 bool concurrent_pool::reserve(std::size_t slot_count, std::size_t caches_wanted) noexcept {
+    expect_not_ended();
     // Refused before anything is taken.
     if (caches_wanted > cache_count_max) { return false; }
     {
@@ -306,6 +309,7 @@ void concurrent_pool::give_chunk_back(chunk& c) noexcept {
 }
 
 std::size_t concurrent_pool::trim_watched(work_limit limit, chunk_watch watch) noexcept {
+    expect_not_ended();
     detail::work_meter work{limit};
     epoch.raise();
     if (auto* const mine = detail::cache_registry::find(*this)) {

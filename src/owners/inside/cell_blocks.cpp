@@ -28,6 +28,10 @@ bool cell_blocks::add(std::size_t b) noexcept {
     const std::size_t bytes = (first_count << b) * cell_size_;
     void* const block = upstream_.allocate(bytes, cache_line_alignment);
     if (block == nullptr) { return false; }
+    if (blocks_[b] != nullptr) {  // the upstream has come back and made an object
+        upstream_.deallocate(block, bytes, cache_line_alignment);
+        return true;
+    }
     std::memset(block, 0, bytes);
     // Release: a thread that finds the block finds its zeros.
     compiler::atomic_ref{blocks_[b]}.store(static_cast<std::byte*>(block),

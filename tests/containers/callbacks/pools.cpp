@@ -1,5 +1,7 @@
 // Pools, strings and owners: object_pool, concurrent_object_pool, pool_of, string_pool,
 // deferred_store, destruction_queue. (A message_queue holds bytes: no function of theirs is called.)
+#include <cairn/alloc/concurrent_budget.hpp>
+#include <cairn/alloc/concurrent_pool.hpp>
 #include <cairn/alloc/pool.hpp>
 #include <cairn/alloc/pool_of.hpp>
 #include <cairn/containers/concurrent_object_pool.hpp>
@@ -15,6 +17,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
 
 #include "script.hpp"
@@ -53,6 +56,7 @@ void expect_table(const char* name, const caller<World> (&causes)[Causes],
                     world.expect_whole();
                 }
                 check(probe::alive == 0, "every object was destroyed");
+                check(told_memory::held == 0, "all memory went back");
             });
         }
     }
@@ -135,24 +139,44 @@ bool is_not_its_own(std::string_view, std::string_view what) {
 
 // ---- upstreams that come back
 
+template <class World>
+struct upstream_of_objects {
+    static constexpr auto grow = [](World& w) { check(w.pool->prewarm(500), "memory"); };
+    static constexpr caller<World> causes[] = {{"takes memory", call::allocate, grow},
+                                               {"gives memory back", call::deallocate, grow},
+                                               {"ends", call::deallocate, [](World& w) {
+                                                    w.give_all();
+                                                    w.pool.reset();
+                                                }}};
+};
+
 TEST(callbacks, of_the_upstream_of_an_object_pool) {
     using world = objects<object_pool<pooled>>;
-    constexpr auto grow = [](world& w) { check(w.pool->prewarm(500), "memory"); };
-    constexpr caller<world> causes[] = {{"takes memory", call::allocate, grow},
-                                        {"gives memory back", call::deallocate, grow},
-                                        {"ends", call::deallocate, [](world& w) {
-                                             w.give_all();
-                                             w.pool.reset();
-                                         }}};
     constexpr deed<world> acts[] = {
         {"acquires another", [](world& w) { w.take(); }},
         {"releases another", [](world& w) { w.give_other(); }},
         {"reserves", [](world& w) { (void)w.pool->reserve(900); }},
         {"trims", [](world& w) { (void)w.pool->trim(0); }},
     };
-    expect_table("object_pool", causes, acts, [](std::string_view, std::string_view what) {
-        return what == "acquires another" || what == "releases another";
-    });
+    expect_table("object_pool", upstream_of_objects<world>::causes, acts,
+                 [](std::string_view, std::string_view what) {
+                     return what == "acquires another" || what == "releases another";
+                 });
+}
+
+TEST(callbacks, of_the_upstream_of_a_concurrent_object_pool) {
+    using world = objects<concurrent_object_pool<pooled>>;
+    constexpr deed<world> acts[] = {
+        {"acquires another", [](world& w) { w.take(); }},
+        {"releases another", [](world& w) { w.give_other(); }},
+        {"prewarms", [](world& w) { (void)w.pool->prewarm(900); }},
+        {"trims", [](world& w) { (void)w.pool->trim(); }},
+    };
+    expect_table("concurrent_object_pool", upstream_of_objects<world>::causes, acts,
+                 [](std::string_view why, std::string_view what) {
+                     return what == "releases another" ||
+                            (what == "acquires another" && why != "ends");
+                 });
 }
 
 struct slots_in_use {
@@ -217,6 +241,121 @@ TEST(callbacks, of_the_upstream_of_a_pool) {
         return what == "frees" || what == "frees and allocates" ||
                (why == "trims" && what == "allocates");
     });
+}
+
+struct shared_slots_in_use {
+    shared_slots_in_use() {
+        for (int i = 0; i < 12; ++i) { take(); }  // a chunk of 4 slots, and one of 8
+    }
+    void take() {
+        auto* const slot = static_cast<std::size_t*>(all->allocate());
+        check(slot != nullptr, "memory");
+        *slot = count;
+        taken[count++] = slot;
+    }
+    void give() {
+        if (count != 0) { all->deallocate(taken[--count]); }
+    }
+    void give_all() {
+        while (count != 0) { give(); }
+    }
+    void expect_whole() {
+        if (!all) { return; }
+        all->validate();
+        for (std::size_t i = 0; i < count; ++i) { check(*taken[i] == i, "a slot is given once"); }
+        give_all();
+        all->validate();
+        check(all->stats().live_count == 0, "every slot came back");
+    }
+
+    told_memory upstream;
+    std::optional<concurrent_pool> all{
+        std::in_place, 32u, allocator_ref{upstream},
+        concurrent_pool::options{.slots_per_chunk = 4, .magazine_size = 2}};
+    std::size_t* taken[64]{};
+    std::size_t count = 0;
+};
+
+TEST(callbacks, of_the_upstream_of_a_concurrent_pool) {
+    using world = shared_slots_in_use;
+    constexpr auto grow = [](world& w) {
+        for (int i = 0; i < 20; ++i) {
+            w.take();
+            w.all->validate();
+        }
+    };
+    constexpr auto trim = [](world& w) {
+        for (int i = 0; i < 9; ++i) { w.give(); }  // a slot of the first chunk, too
+        check(w.all->trim() != 0, "a chunk goes");
+    };
+    constexpr auto make_view = [](world& w) {
+        auto view = w.all->local();
+        view.deallocate(view.allocate());
+    };
+    constexpr auto begin_thread = [](world& w) { std::thread{[&] { w.take(); }}.join(); };
+    constexpr caller<world> causes[] = {{"grows", call::allocate, grow},
+                                        {"makes a view", call::allocate, make_view},
+                                        {"is used first by a thread", call::allocate, begin_thread},
+                                        {"trims", call::deallocate, trim},
+                                        {"ends", call::deallocate, [](world& w) {
+                                             w.give_all();
+                                             w.all.reset();
+                                         }}};
+    constexpr deed<world> acts[] = {
+        {"looks", [](world& w) { (void)w.all->stats(); }},
+        {"frees", [](world& w) { w.give(); }},
+        {"frees and allocates",
+         [](world& w) {
+             w.give();
+             w.take();
+         }},
+        {"frees many", [](world& w) { w.give_all(); }},
+        {"allocates", [](world& w) { w.take(); }},
+        {"reserves", [](world& w) { (void)w.all->reserve(100); }},
+        {"trims", [](world& w) { (void)w.all->trim(); }},
+    };
+    // Memory is needed, too, where a thread that has no cache yet frees.
+    expect_table("concurrent_pool", causes, acts, [](std::string_view why, std::string_view what) {
+        const bool frees = what == "frees" || what == "frees and allocates" || what == "frees many";
+        if (why == "ends") {
+            return what != "allocates" && what != "frees and allocates" && what != "reserves" &&
+                   what != "trims";
+        }
+        return what == "looks" || (frees && why != "is used first by a thread") ||
+               (why == "trims" && what == "allocates");
+    });
+}
+
+TEST(callbacks, of_the_upstream_of_a_concurrent_budget) {
+    struct world {
+        void take() {
+            void* const p = all.allocate(16, default_alignment);
+            check(p != nullptr, "memory");
+            taken[count++] = p;
+        }
+        void give() {
+            if (count != 0) { all.deallocate(taken[--count], 16, default_alignment); }
+        }
+        void expect_whole() {
+            while (count != 0) { give(); }
+            check(all.live_size() == 0, "every byte is given back");
+        }
+        told_memory upstream;
+        concurrent_budget<told_memory&> all{1000, upstream};
+        void* taken[8]{};
+        std::size_t count = 0;
+    };
+    constexpr caller<world> causes[] = {{"allocates", call::allocate, [](world& w) { w.take(); }},
+                                        {"frees", call::deallocate, [](world& w) {
+                                             w.take();
+                                             w.give();
+                                         }}};
+    constexpr deed<world> acts[] = {
+        {"allocates", [](world& w) { w.take(); }},
+        {"frees", [](world& w) { w.give(); }},
+        {"sets the limit", [](world& w) { w.all.set_limit_size(2000); }},
+    };
+    expect_table("concurrent_budget", causes, acts, [](auto...) { return true; });
 }
 
 struct names_in_use {
@@ -441,6 +580,40 @@ TEST(callbacks, of_a_deferred_store) {
             if (what == "loops") { return why == "make"; }
             return what == "looks up" || what == "collects";
         });
+}
+
+/// The first object of a map that has room asks for its cell.
+template <class Map>
+void expect_upstream_of_an_owner(const char* name) {
+    struct world {
+        world() { check(store.objects().reserve(16), "memory"); }
+        void make() {
+            const int value = ++count;
+            made[value - 1] = store.emplace(value);
+            check(static_cast<bool>(made[value - 1]), "memory");
+        }
+        void expect_whole() {
+            store.objects().validate();
+            for (int i = 0; i < count; ++i) {
+                const probe* const object = store.find(made[i]);
+                check(object != nullptr && object->value == i + 1, "a handle finds its own");
+                store.erase(made[i]);
+            }
+            check(store.objects().size() == 0, "every object was destroyed");
+        }
+        told_memory upstream;
+        deferred_store<Map> store{allocator_ref{upstream}};
+        typename Map::handle_type made[8];
+        int count = 0;
+    };
+    constexpr caller<world> causes[] = {{"make", call::allocate, [](world& w) { w.make(); }}};
+    constexpr deed<world> acts[] = {{"makes another", [](world& w) { w.make(); }},
+                                    {"collects", [](world& w) { w.store.collect(); }}};
+    expect_table(name, causes, acts, [](auto...) { return true; });
+}
+TEST(callbacks, of_the_upstream_of_a_deferred_store) {
+    expect_upstream_of_an_owner<stable_slot_map<probe>>("deferred_store of a stable_slot_map");
+    expect_upstream_of_an_owner<slot_map<probe>>("deferred_store of a slot_map");
 }
 
 struct queued {

@@ -13,6 +13,7 @@
 #include <cairn/testing/expect_broken_promise.hpp>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -88,19 +89,24 @@ private:
 struct told_memory {
     static void* allocate(std::size_t size, cairn::alignment align) noexcept {
         script::called(call::allocate);
-        return cairn::system_memory().allocate(size, align);
+        void* const p = cairn::system_memory().allocate(size, align);
+        if (p != nullptr) { held += size; }
+        return p;
     }
     static void deallocate(void* p, std::size_t size, cairn::alignment align) noexcept {
         std::memset(p, 0xdd, size);  // what is read in the call reads no object
         script::called(call::deallocate);
         cairn::system_memory().deallocate(p, size, align);
+        held -= size;
     }
+
+    static inline std::atomic<std::size_t> held{0};  // bytes
 };
 
 /// An object that tells of its calls and is known to be whole.
 class probe {
 public:
-    static inline int alive = 0;
+    static inline std::atomic<int> alive{0};  // threads of prewarm() build some
 
     explicit probe(int v) : value{v} {
         script::called(call::constructor, this);

@@ -17,6 +17,7 @@
 #include <cairn/containers/packed_array.hpp>
 #include <cairn/containers/polymorphic_store/typed_rows.hpp>
 #include <cairn/core/allocator_ref.hpp>
+#include <cairn/core/inside/callback_mark.hpp>
 #include <cairn/core/make.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
@@ -295,21 +296,31 @@ private:
     }
     template <class T>
     [[nodiscard, CAIRN_NOINLINE, CAIRN_COLD]] numbered_rows<Base, T> add() noexcept {
-        const std::size_t number = count();
-        if (number == type_count_max || !entries_.reserve(number + 1)) { return {nullptr, 0}; }
+        mark_.expect_free(this, "polymorphic_store");
+        if (count() == type_count_max) { return {nullptr, 0}; }
         allocator_ref memory = upstream();
         auto* const added = cairn::make<any_rows_of<Base, T>>(memory, memory, options_);
         if (added == nullptr) { return {nullptr, 0}; }
-        entries_.emplace_in_room(entry{&type_mark<T>, added});
-        return {compiler::address_of(added->typed), number};
+        const std::size_t number = number_of<T>();  // the upstream may have come back and added it
+        const bool is_new = number == count();
+        if (is_new && number != type_count_max && entries_.reserve(number + 1)) {
+            entries_.emplace_in_room(entry{&type_mark<T>, added});
+            return {compiler::address_of(added->typed), number};
+        }
+        added->destroy(memory);
+        if (is_new) { return {nullptr, 0}; }
+        return {typed<T>(*this, number), number};
     }
     void end() noexcept {
-        for (const entry& e : entries_) { e.rows->destroy(upstream()); }
-        entries_.clear();
+        [[maybe_unused]] const auto change = mark_.begin(this, "polymorphic_store");
+        // Every handle is stale before the first destructor or deallocate() of the user runs.
+        const packed_array<entry> ended{std::move(entries_)};
+        for (const entry& e : ended) { e.rows->destroy(upstream()); }
     }
 
     packed_array<entry> entries_;
     slot_map_options options_;
+    [[CAIRN_NO_UNIQUE_ADDRESS]] callback_mark mark_;  // while the rows end
 };
 
 }}}  // namespace cairn::CAIRN_FLAVOUR::detail

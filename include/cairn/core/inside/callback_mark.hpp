@@ -91,6 +91,12 @@ public:
             return nothing{};
         }
     }
+    /// `container` ends: nothing changes it and no loop begins any more, also while its members
+    /// give their memory back.
+    void close(const void* container, const char* type) noexcept {
+        expect_free(container, type);
+        word_.store(one_change, memory_order::relaxed);
+    }
     /// While the container changes: whether it has rows that were erased or moved away.
     [[CAIRN_FORCE_INLINE]] void set_holes(bool has) noexcept { set(holes, has); }
     [[CAIRN_FORCE_INLINE]] void set_gap(bool has) noexcept { set(gap, has); }
@@ -175,6 +181,7 @@ private:
         return {};
     }
     [[nodiscard, CAIRN_FORCE_INLINE]] static constexpr change begin_object() noexcept { return {}; }
+    [[CAIRN_FORCE_INLINE]] static constexpr void close(const void*, const char*) noexcept {}
     [[nodiscard, CAIRN_FORCE_INLINE]] static constexpr loop visit(const void*,
                                                                   const char*) noexcept {
         return {};
