@@ -5,6 +5,7 @@
 // with default arguments are not here; their own headers are light (tools/header_cost.py).
 #pragma once
 
+#include <cairn/core/inside/element.hpp>
 #include <cairn/core/inside/flavour.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
@@ -16,7 +17,7 @@ class mutex;
 class null_allocator;
 class page_allocator;
 class system_allocator;
-template <class T>
+template <detail::element T>
 class per_thread;
 
 // alloc
@@ -32,11 +33,11 @@ class tagged_arenas;
 class virtual_arena;
 template <class Arena>
 class arena_scope;
-template <class T>
+template <detail::element T>
 class pool_of;
 
 // containers
-template <class T>
+template <detail::element T>
 class packed_array;
 
 }}  // namespace cairn::CAIRN_FLAVOUR

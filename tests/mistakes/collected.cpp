@@ -109,7 +109,8 @@ struct talks {
 void f(cairn::collected_heap& h) { (void)h.make<talks>(); }
 
 //= mistake: make of a const type
-//= says: make<T>: T is a type, not const
+//= says: T is the type of an object: not const or volatile
+//= lines: 25, clang 34
 void f(cairn::collected_heap& h) { (void)h.make<const node>(); }
 
 //= mistake: make of arguments that build nothing

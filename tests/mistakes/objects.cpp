@@ -84,7 +84,7 @@ void f(cairn::relocatable_heap& h) { (void)h.make<std::mutex>(); }
 void f(cairn::concurrent_relocatable_heap& h) { (void)h.make<anchored>(); }
 
 //= mistake: an array of objects whose destructor is private
-//= says: an element has a public destructor
+//= says: T has a public destructor and is not abstract
 //= lines: 40
 class ends_itself {
     ~ends_itself() = default;

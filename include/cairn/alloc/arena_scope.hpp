@@ -33,6 +33,7 @@
 #include <cairn/alloc/inside/arena_checks.hpp>
 #include <cairn/alloc/inside/makes_objects.hpp>
 #include <cairn/core/byte_allocator.hpp>
+#include <cairn/core/inside/element.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 
@@ -78,8 +79,9 @@ public:
 
     /// A new T, destroyed when the scope ends.
     /// Returns: nullptr when it does not fit; nothing is constructed then.
-    template <class T, class... Args>
-    [[nodiscard]] T* make(Args&&... args) {
+    template <detail::maybe_const_element T, class... Args>
+    [[nodiscard]] std::add_pointer_t<T> make(Args&&... args) {
+        static_assert(sizeof(detail::concrete_rules<T>) != 0);
         if constexpr (std::is_trivially_destructible_v<T>) {
             return cairn::make<T>(*this, static_cast<Args&&>(args)...);
         } else {
@@ -94,8 +96,9 @@ public:
 
     /// `count` value-initialized objects, destroyed when the scope ends, last one first.
     /// Returns: an empty span when they do not fit.
-    template <class T>
+    template <detail::element T>
     [[nodiscard]] slice<T> make_array(std::size_t count) {
+        static_assert(sizeof(detail::concrete_rules<T>) != 0);
         if (detail::is_absurd_count<T>(count)) { return {}; }
         if constexpr (std::is_trivially_destructible_v<T>) {
             void* const memory = allocate(sizeof(T) * count, alignment::of<T>());

@@ -45,9 +45,11 @@ namespace cairn { inline namespace CAIRN_FLAVOUR {
 /// `builder<T>` collects in any allocator, through an allocator_ref that is called once per
 /// doubling and once in finish(). Where thousands of short lists are built, name the arena's type:
 /// `builder<T, growing_arena>` inlines these calls too.
-template <class T, byte_allocator Arena = allocator_ref>
+template <detail::element T, byte_allocator Arena = allocator_ref>
 class builder {
-    static_assert(std::is_move_constructible_v<T>, "elements of a builder may have to move");
+    static_assert(sizeof(detail::concrete_rules<T>) != 0);
+    static_assert(!detail::is_concrete<T> || std::is_move_constructible_v<T>,
+                  "elements of a builder may have to move");
 
     static constexpr bool erased = std::is_same_v<Arena, allocator_ref>;
     using reference = std::conditional_t<erased, allocator_ref, Arena&>;

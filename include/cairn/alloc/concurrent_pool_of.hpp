@@ -26,7 +26,7 @@
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 
-template <class T>
+template <detail::element T>
 class concurrent_pool_of : public concurrent_pool {
 public:
     concurrent_pool_of() noexcept : concurrent_pool_of{system_memory()} {}
@@ -36,6 +36,7 @@ public:
     explicit concurrent_pool_of(std::size_t, ...) = delete;  // room: sparks.reserve(1000)
 
     ~concurrent_pool_of() {
+        static_assert(sizeof(detail::concrete_rules<T>) != 0);
         if constexpr (asserts_enabled && !std::is_trivially_destructible_v<T>) {
             // After a fork the objects of lost threads cannot be destroyed by anyone here.
             const concurrent_pool::stats_type now = stats();

@@ -22,11 +22,12 @@
 #include <cairn/alloc/pool.hpp>
 #include <cairn/core/inside/begin_anew.hpp>
 #include <cairn/core/inside/callback_mark.hpp>
+#include <cairn/core/inside/element.hpp>
 #include <cairn/core/make.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 
-template <class T>
+template <detail::element T>
 class pool_of : public pool {
 public:
     pool_of() noexcept : pool_of{system_memory()} {}
@@ -45,6 +46,7 @@ public:
     }
 
     ~pool_of() {
+        static_assert(sizeof(detail::concrete_rules<T>) != 0);
         if constexpr (asserts_enabled && !std::is_trivially_destructible_v<T>) {
             check_objects_end();
         }

@@ -49,6 +49,7 @@
 #include <cairn/collected/ref_array.hpp>
 #include <cairn/collected/trace.hpp>
 #include <cairn/core/inside/construct.hpp>
+#include <cairn/core/inside/element.hpp>
 #include <cairn/core/inside/moved.hpp>
 #include <cairn/core/inside/rollback.hpp>
 #include <cairn/core/poison.hpp>
@@ -117,8 +118,8 @@ public:
     /// and options::work_in_make_max limits it. Never begins one.
     /// Returns: null when exhausted, or when there are more than 128 types; nothing is constructed.
     /// Throws:  exceptions of the constructor; the slot has gone back then.
-    template <class T, class... Args>
-    [[nodiscard]] T* make(Args&&... args);
+    template <detail::element T, class... Args>
+    [[nodiscard]] std::add_pointer_t<T> make(Args&&... args);
 
     /// The safe point: goes on with the running cycle, or begins one when memory is getting short,
     /// within `limit`. Without a limit ({}) it ends the running cycle, or a new one. Destructors
@@ -306,13 +307,10 @@ void collected_heap::write_json(Sink sink, const void* object) const {
     }
 }
 
-template <class T, class... Args>
-T* collected_heap::make(Args&&... args) {
-    constexpr bool is_plain = std::is_same_v<T, std::remove_cvref_t<T>>;
-    static_assert(is_plain, "make<T>: T is a type, not const");
-    if constexpr (!is_plain) {
-        return nullptr;
-    } else if constexpr (!detail::is_described<T>()) {
+template <detail::element T, class... Args>
+std::add_pointer_t<T> collected_heap::make(Args&&... args) {
+    static_assert(sizeof(detail::concrete_rules<T>) != 0);
+    if constexpr (!detail::is_described<T>()) {
         return nullptr;
     } else {
         constexpr std::uint32_t size = detail::slot_size_of<T>();

@@ -28,10 +28,11 @@
 #include <type_traits>
 
 #include <cairn/collected/inside/collected_region.hpp>
+#include <cairn/core/inside/element.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 
-template <class T>
+template <detail::maybe_const_element T>
 class ref {
 public:
     using element_type = T;
@@ -145,7 +146,7 @@ protected:
 
 }  // namespace detail
 
-template <class T>
+template <detail::maybe_const_element T>
 class root : public detail::root_base {
 public:
     using element_type = T;
@@ -190,7 +191,7 @@ private:
     static void* as_void(T* target) noexcept { return const_cast<std::remove_cv_t<T>*>(target); }
 };
 
-template <class T>
+template <detail::maybe_const_element T>
 class weak_ref {
 public:
     using element_type = T;

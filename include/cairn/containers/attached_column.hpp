@@ -37,7 +37,7 @@
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 
-template <class T>
+template <detail::element T>
 class attached_column {
     static_assert(std::is_trivially_copyable_v<T>, "attached values are copied as bytes");
 

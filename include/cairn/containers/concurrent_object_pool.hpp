@@ -47,6 +47,7 @@
 #include <cairn/containers/pool_hooks.hpp>
 #include <cairn/core/assert.hpp>
 #include <cairn/core/inside/atomic.hpp>
+#include <cairn/core/inside/element.hpp>
 #include <cairn/core/inside/other_names.hpp>
 #include <cairn/core/inside/rollback.hpp>
 #include <cairn/core/poison.hpp>
@@ -72,7 +73,7 @@ struct concurrent_object_pool_stats {
 
 }  // namespace detail
 
-template <class T, class Hooks = pool_hooks<>, hook_rules Rules = hook_rules::all>
+template <detail::element T, class Hooks = pool_hooks<>, hook_rules Rules = hook_rules::all>
 class concurrent_object_pool : public detail::other_names_of_object_pools {
 public:
     using value_type = T;
@@ -102,6 +103,7 @@ public:
     /// Requires: every lease has ended, but for those of threads that a fork left behind. Destroys
     /// all objects.
     ~concurrent_object_pool() {
+        static_assert(sizeof(detail::concrete_rules<T>) != 0);
         CAIRN_ASSERT(count().live == 0 || slots_.stats().has_lost_threads,
                      "every object comes back before the pool ends");
         // A destructor that acquires gets none of these; what it lets the pool build ends, too.
@@ -306,7 +308,7 @@ private:
 
 // ------- cold
 
-template <class T, class Hooks, hook_rules Rules>
+template <detail::element T, class Hooks, hook_rules Rules>
 bool concurrent_object_pool<T, Hooks, Rules>::prewarm(std::size_t count, std::size_t thread_count) {
     const std::size_t built = object_count();
     if (count <= built) { return true; }

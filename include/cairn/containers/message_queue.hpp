@@ -39,6 +39,7 @@
 #include <cairn/containers/message_queue/ring.hpp>
 #include <cairn/core/allocator_ref.hpp>
 #include <cairn/core/assert.hpp>
+#include <cairn/core/inside/element.hpp>
 #include <cairn/os/system_allocator.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
@@ -51,7 +52,7 @@ struct message_queue_options {
 
 }  // namespace detail
 
-template <class T>
+template <detail::element T>
 class message_queue {
     static_assert(std::is_trivially_copyable_v<T> && std::is_nothrow_default_constructible_v<T> &&
                       std::is_trivially_destructible_v<T>,

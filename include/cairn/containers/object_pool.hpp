@@ -43,6 +43,7 @@
 #include <cairn/containers/pool_hooks.hpp>
 #include <cairn/core/assert.hpp>
 #include <cairn/core/inside/callback_mark.hpp>
+#include <cairn/core/inside/element.hpp>
 #include <cairn/core/inside/other_names.hpp>
 #include <cairn/core/inside/rollback.hpp>
 #include <cairn/core/poison.hpp>
@@ -71,7 +72,7 @@ struct object_pool_stats {
 
 }  // namespace detail
 
-template <class T, class Hooks = pool_hooks<>, hook_rules Rules = hook_rules::all>
+template <detail::element T, class Hooks = pool_hooks<>, hook_rules Rules = hook_rules::all>
 class object_pool : public detail::other_names_of_object_pools {
     // The state follows the object; both start at a multiple of 8, which poisoning wants.
     static constexpr std::size_t slot_alignment = alignof(T) < 8 ? 8 : alignof(T);
@@ -106,6 +107,7 @@ public:
 
     /// Requires: every lease has ended. Destroys all objects.
     ~object_pool() {
+        static_assert(sizeof(detail::concrete_rules<T>) != 0);
         CAIRN_ASSERT(live_count() == 0, "every object comes back before the pool ends");
         mark_.expect_free(this, "object_pool");
         while (slots_.idle_count_ != 0) {
@@ -306,7 +308,7 @@ private:
 
 // ------- cold
 
-template <class T, class Hooks, hook_rules Rules>
+template <detail::element T, class Hooks, hook_rules Rules>
 [[CAIRN_NOINLINE]] T* object_pool<T, Hooks, Rules>::acquire_lowest() {
     if (idle_count_min_ == none_to_acquire) { return nullptr; }
     if (slots_.idle_count_ == 0) {

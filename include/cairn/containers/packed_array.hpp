@@ -58,7 +58,7 @@ struct moved_row {
 /// Moves of objects are taken as noexcept: a move that throws ends the program. Sorting and erasing
 /// move an object by assignment or by construction. Both must give the same value: a
 /// std::tuple<int&>, which assigns through its reference, does not.
-template <class T>
+template <detail::element T>
 class packed_array {
 public:
     using value_type = T;
@@ -411,11 +411,8 @@ public:
 private:
     /// In members: T is complete there.
     static consteval void expect_movable() {
-        constexpr bool is_element = std::is_destructible_v<T> && !std::is_array_v<T> &&
-                                    std::is_same_v<T, std::remove_cv_t<T>>;
-        static_assert(is_element,
-                      "an element has a public destructor, and is not const, volatile or an array");
-        constexpr bool can_move = !is_element || std::is_move_constructible_v<T> ||
+        static_assert(sizeof(detail::concrete_rules<T>) != 0);
+        constexpr bool can_move = !detail::is_concrete<T> || std::is_move_constructible_v<T> ||
                                   requires { typename T::other_array_expects_movable; };
         static_assert(can_move,
                       "rows move when others are erased; stable_slot_map keeps objects "

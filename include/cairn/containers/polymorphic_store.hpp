@@ -49,6 +49,7 @@
 #include <cairn/containers/polymorphic_store/types.hpp>
 #include <cairn/core/assert.hpp>
 #include <cairn/core/inside/begin_anew.hpp>
+#include <cairn/core/inside/element.hpp>
 #include <cairn/storage/clone.hpp>
 #include <cairn/storage/inside/refuse_handle.hpp>
 
@@ -74,7 +75,7 @@ concept storable_types =
 /// Objects of `Types`, which derive from `Base`; without Types: of every type that is inserted.
 /// Base needs no virtual function and no virtual destructor: each object is destroyed as its own
 /// type. A loop over a closed set needs none; an open set calls f(Base&) for objects of all types.
-template <class Base, class... Types>
+template <detail::element Base, class... Types>
 class polymorphic_store : public detail::other_names_of_maps<polymorphic_store<Base, Types...>> {
     static constexpr bool is_open = sizeof...(Types) == 0;
     using types =
@@ -535,7 +536,7 @@ private:
 };
 
 /// A list that no store can hold: the sentence alone.
-template <class Base, class... Types>
+template <detail::element Base, class... Types>
     requires(!detail::storable_types<Base, Types...>)
 class polymorphic_store<Base, Types...> {
     static constexpr bool are_few = sizeof...(Types) <= detail::closed_type_count_max;

@@ -219,6 +219,7 @@ public:
           handle_memory_{cache_line_alignment, upstream},
           rows_{upstream},
           limbo_{upstream} {
+        static_assert(sizeof(concrete_rules<value_type>) != 0);
         slots_.set_live_max(0);
     }
     /// Takes the rows, handles and memory of `other`, which is empty afterwards; the handles find
@@ -962,7 +963,7 @@ struct slot_map_parts {
 }  // namespace detail
 
 /// The members that slot_table has, too, stand above, in slot_rows.
-template <class T, class Policy = slot_policy<>>
+template <detail::element T, class Policy = slot_policy<>>
 class slot_map : public detail::slot_rows<detail::slot_map_parts<T>, Policy> {
     static_assert(!detail::is_table<T>,
                   "handles over the rows of a table<Row, Layout> are a slot_table<Row, Layout>");

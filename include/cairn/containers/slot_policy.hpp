@@ -21,6 +21,7 @@
 #include <cstdint>
 
 #include <cairn/core/handle.hpp>
+#include <cairn/core/inside/element.hpp>
 #include <cairn/core/inside/other_names.hpp>
 #include <cairn/storage/generations.hpp>
 #include <cairn/storage/inside/store_traits.hpp>
@@ -54,6 +55,9 @@ struct slot_policy {
     };
 };
 
+template <detail::maybe_const_element Row, class Layout>
+class table;
+
 namespace detail {
 
 /// A handle and its object, as items() of a map names them: for (auto [h, object] : map.items()).
@@ -73,13 +77,6 @@ struct slot_item {
     }
     friend bool operator<(const slot_item& a, const slot_item& b) { return &(a = b) == &b; }
 };
-
-}  // namespace detail
-
-template <class Row, class Layout>
-class table;
-
-namespace detail {
 
 /// For the sentence of the maps: handles over rows are a class of their own, slot_table.
 template <class T>

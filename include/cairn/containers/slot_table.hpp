@@ -118,7 +118,7 @@ using parts_of_slot_table =
 
 /// The members that slot_map has, too (find, emplace, erase, sort ...), stand in slot_map.hpp, in
 /// slot_rows.
-template <class Row, class Layout = soa, class Policy = slot_policy<>>
+template <detail::maybe_const_element Row, class Layout = soa, class Policy = slot_policy<>>
 class slot_table : public detail::slot_rows<detail::parts_of_slot_table<Row, Layout>, Policy> {
     using base = detail::slot_rows<detail::parts_of_slot_table<Row, Layout>, Policy>;
     using base::rows_;

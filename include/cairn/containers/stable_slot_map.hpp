@@ -212,7 +212,7 @@ private:
 }  // namespace detail
 
 /// `T` may be incomplete where the map is declared, and may be any object type.
-template <class T, class Policy = slot_policy<>>
+template <detail::element T, class Policy = slot_policy<>>
     requires detail::names_handles<Policy>  // a slot_policy<...>
 class stable_slot_map : public detail::other_names_of_maps<stable_slot_map<T, Policy>> {
     static_assert(!detail::is_table<T>,
@@ -265,6 +265,7 @@ public:
     }
     /// Destroys all objects, and again those that destructors insert meanwhile, until none is left.
     ~stable_slot_map() {
+        static_assert(sizeof(detail::concrete_rules<T>) != 0);
         mark_.expect_free(this, type_name);
         owners_.expect_none(this, type_name);
         do {

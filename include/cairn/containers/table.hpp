@@ -56,6 +56,7 @@
 #include <cairn/containers/table/row.hpp>
 #include <cairn/containers/table/view.hpp>
 #include <cairn/core/assert.hpp>
+#include <cairn/core/inside/element.hpp>
 #include <cairn/core/inside/rollback.hpp>
 #include <cairn/storage/clone.hpp>
 
@@ -63,7 +64,7 @@ namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 /// Sorting and erasing move a field by assignment or by construction. Both must give the same
 /// value: a std::tuple<int&>, which assigns through its reference, does not.
-template <class Row, class Layout = soa>
+template <detail::maybe_const_element Row, class Layout = soa>
 class table {
     using layout = detail::layout_for<Row, Layout>;
 
@@ -577,9 +578,7 @@ template <class Row, class A, class B>
         b.rows_memory().mark.visit(compiler::address_of(b), "table");
     bool are_equal = a.size() == b.size();
     for (std::size_t i = 0; are_equal && i < a.size(); ++i) {
-        const Row& one = a[i];
-        const Row& other = b[i];
-        are_equal = one == other;
+        are_equal = static_cast<const Row&>(a[i]) == static_cast<const Row&>(b[i]);
     }
     return are_equal;
 }

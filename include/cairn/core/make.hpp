@@ -19,8 +19,8 @@ namespace cairn { inline namespace CAIRN_FLAVOUR {
 /// A new T in memory of `allocator`, built from `args`.
 /// Returns: nullptr when the allocator is exhausted; nothing is constructed then.
 /// Throws:  only what T's constructor throws; the memory has gone back then.
-template <class T, byte_allocator A, class... Args>
-[[nodiscard]] T* make(A& allocator, Args&&... args) {
+template <detail::maybe_const_element T, byte_allocator A, class... Args>
+[[nodiscard]] std::add_pointer_t<T> make(A& allocator, Args&&... args) {
     void* const memory = allocator.allocate(sizeof(T), alignment::of<T>());
     if (memory == nullptr) [[unlikely]] { return nullptr; }
     if constexpr (std::is_nothrow_constructible_v<T, Args...>) {

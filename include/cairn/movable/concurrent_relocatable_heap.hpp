@@ -139,7 +139,7 @@ public:
     handle_type allocate(std::size_t, alignment, const relocation&&, Fill) = delete;  // as below
     handle_type allocate(std::size_t, alignment, const relocation&&) = delete;  // it outlives them
     /// A new T; its constructor does not throw.
-    template <class T, class... Args>
+    template <detail::element T, class... Args>
     [[nodiscard]] handle_type make(Args&&... args) noexcept {
         static_assert(
             std::is_nothrow_constructible_v<T, Args...> || !detail::is_made_from<T, Args...>,

@@ -198,8 +198,9 @@ pinned<T> relocatable<T>::pin() const noexcept {
     return result;
 }
 
-template <class T, class... Args>
+template <detail::element T, class... Args>
 relocatable<T> relocatable_heap::make(Args&&... args) {
+    static_assert(sizeof(detail::concrete_rules<T>) != 0);
     const handle_type h = allocate(sizeof(T), alignment::of<T>(), detail::relocation_of<T>);
     if (!h) [[unlikely]] { return {}; }
     const detail::code_of_program runs{built_count_};

@@ -48,6 +48,7 @@
 #include <cairn/core/allocator_ref.hpp>
 #include <cairn/core/assert.hpp>
 #include <cairn/core/handle.hpp>
+#include <cairn/core/inside/element.hpp>
 #include <cairn/core/make.hpp>
 #include <cairn/core/sizes.hpp>
 #include <cairn/core/slice.hpp>
@@ -223,7 +224,7 @@ public:
     // ------------------------------------------------------------------- objects
 
     /// A new T. Returns: null when exhausted; nothing is constructed then.
-    template <class T, class... Args>
+    template <detail::element T, class... Args>
     [[nodiscard]] relocatable<T> make(Args&&... args);
     /// Ends it. Requires: it lives, and is not pinned.
     template <class T>

@@ -27,6 +27,7 @@
 #include <new>
 #include <type_traits>
 
+#include <cairn/core/inside/element.hpp>
 #include <cairn/core/inside/flavour.hpp>
 #include <cairn/movable/trivial_relocation.hpp>
 
@@ -74,11 +75,12 @@ void tell_relocated(void* to, void* from, std::size_t) noexcept {
 
 template <class T>
 consteval relocation make_relocation() {
-    constexpr bool can_move =
-        is_trivially_relocatable<T> || relocates_itself<T> || std::is_move_constructible_v<T>;
+    constexpr bool can_move = !is_concrete<T> || is_trivially_relocatable<T> ||
+                              relocates_itself<T> || std::is_move_constructible_v<T>;
     static_assert(can_move, "an object that moves has a relocate() or a move constructor");
     static_assert(hooks_are_noexcept<T>, "relocate() and on_relocated() are noexcept");
-    static_assert(std::is_nothrow_destructible_v<T>, "a destructor does not throw");
+    static_assert(!is_concrete<T> || std::is_nothrow_destructible_v<T>,
+                  "a destructor does not throw");
     relocation how;
     if constexpr (can_move && (!is_trivially_relocatable<T> || relocates_itself<T>)) {
         how.relocate = &relocate_object<T>;

@@ -39,6 +39,7 @@
 
 #include <cairn/core/allocator_ref.hpp>
 #include <cairn/core/cache_line.hpp>
+#include <cairn/core/inside/element.hpp>
 #include <cairn/os/mutex.hpp>
 #include <cairn/os/system_allocator.hpp>
 #include <cairn/os/thread_identity.hpp>
@@ -73,8 +74,9 @@ struct per_thread_slots {
 
 }  // namespace detail
 
-template <class T>
+template <detail::element T>
 class per_thread {
+    static_assert(sizeof(detail::concrete_rules<T>) != 0);
     using slot = cache_line_padded<T>;
 
 public:

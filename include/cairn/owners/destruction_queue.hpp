@@ -29,13 +29,14 @@
 
 #include <cairn/core/allocator_ref.hpp>
 #include <cairn/core/inside/construct.hpp>
+#include <cairn/core/inside/element.hpp>
 #include <cairn/core/inside/rollback.hpp>
 #include <cairn/owners/destruction_report.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 /// Of objects of type T in memory of an A. (Name the allocator's type for an inlined path.)
-template <class T, byte_allocator A = allocator_ref>
+template <detail::maybe_const_element T, byte_allocator A = allocator_ref>
 class destruction_queue {
     using reference = std::conditional_t<std::is_same_v<A, allocator_ref>, allocator_ref, A&>;
 
@@ -46,7 +47,10 @@ public:
     destruction_queue(const destruction_queue&) = delete;
     destruction_queue& operator=(const destruction_queue&) = delete;
     /// Destroys waiting objects.
-    ~destruction_queue() { (void)collect(); }
+    ~destruction_queue() {
+        static_assert(sizeof(detail::concrete_rules<T>) != 0);
+        (void)collect();
+    }
 
     /// A new T, built from `args`, for an owner who calls end().
     /// Returns: nullptr when the allocator is exhausted; nothing is constructed then.

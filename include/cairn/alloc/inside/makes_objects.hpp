@@ -68,8 +68,8 @@ public:
     /// a destructor.
     /// Returns: nullptr when it does not fit.
     /// Cost:    that of allocate() with constants: one compare, one addition, and the constructor.
-    template <class T, class... Args>
-    [[nodiscard]] T* make(Args&&... args) {
+    template <maybe_const_element T, class... Args>
+    [[nodiscard]] std::add_pointer_t<T> make(Args&&... args) {
         static_assert(std::is_trivially_destructible_v<T>,
                       "the arena would not run this destructor: make it inside an arena_scope");
         return cairn::make<T>(static_cast<Arena&>(*this), static_cast<Args&&>(args)...);
@@ -77,7 +77,7 @@ public:
 
     /// `count` value-initialized objects in a row (numbers are zero).
     /// Returns: an empty span when they do not fit (or count is 0).
-    template <class T>
+    template <element T>
     [[nodiscard]] slice<T> make_array(std::size_t count) {
         static_assert(std::is_trivially_destructible_v<T>,
                       "the arena would not run these destructors: make them inside an arena_scope");
@@ -88,7 +88,7 @@ public:
     }
 
     /// As make_array, but the objects are not initialized: for bytes that are written at once.
-    template <class T>
+    template <element T>
         requires std::is_trivially_default_constructible_v<T>
     [[nodiscard]] slice<T> make_array_for_overwrite(std::size_t count) noexcept {
         static_assert(std::is_trivially_destructible_v<T>);

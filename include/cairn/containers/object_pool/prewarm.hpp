@@ -14,7 +14,7 @@
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 
-template <class T, class Hooks, hook_rules Rules>
+template <detail::element T, class Hooks, hook_rules Rules>
 bool object_pool<T, Hooks, Rules>::prewarm(std::size_t count, std::size_t thread_count) {
     if (count <= slots_.idle_count_) { return true; }
     if (idle_count_min_ == none_to_acquire) { return false; }

@@ -15,6 +15,7 @@
 #include <new>
 #include <type_traits>
 
+#include <cairn/core/inside/element.hpp>
 #include <cairn/core/inside/flavour.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
