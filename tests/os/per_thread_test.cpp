@@ -71,6 +71,18 @@ TEST(per_thread, each_value_is_alone_on_its_cache_lines) {
     EXPECT_GE(reinterpret_cast<char*>(&values.at(1)) - reinterpret_cast<char*>(&values.at(0)), 128);
 }
 
+TEST(per_thread, a_value_may_be_aligned_to_a_page) {
+    struct alignas(4096) page {
+        int number = 0;
+    };
+    per_thread<page> values{2};
+    values.for_each([](page& p) {
+        EXPECT_TRUE(detail::is_aligned(&p, alignment{4096}));
+        ++p.number;
+    });
+    EXPECT_EQ(values.at(1).number, 1);
+}
+
 TEST(per_thread, a_value_stays_for_the_next_thread_with_the_number) {
     per_thread<std::size_t> hits{8};
     for (int i = 0; i < 10; ++i) {

@@ -153,7 +153,7 @@ public:
     [[nodiscard]] std::size_t capacity() const noexcept { return slots_.count; }
 
 private:
-    struct alignas(cache_line_size) shared_slot {
+    struct alignas(slot) shared_slot {
         T value;
         mutex lock{};
 #if CAIRN_ASSERTS
