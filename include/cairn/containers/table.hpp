@@ -26,7 +26,7 @@
 //            that block, because its arguments may lie in the table. 3. The other rows move, a
 //            column at a time, and the old block is freed. 4. Attached columns follow.
 // Loops:     for_each and each are vectorised by gcc and clang, other loops by clang. gcc 12 at -O2
-//            vectorises for_each where the fields of rows have names (docs/choosing.md).
+//            vectorises them where the function takes auto&&, or fields (docs/choosing.md).
 // Cost:      push_back: one compare and a store per column; amortised one copy of each column per
 //            doubling. swap_erase: one row's fields. No column pointer is stored.
 // Threads:   as std::vector.
@@ -319,7 +319,7 @@ public:
     // rows of six floats; 1, 10 and 50 % removed; gcc 12 -O2, 2026-11-26):
     //
     //      erase_if          1.5  0.7  0.3     std::erase_if                    at -O0 0.2
-    //      swap_erase_if     0.7  0.4  0.2     the last row fills each hole     at -O0 1.2 0.8 0.4
+    //      swap_erase_if     0.7  0.4  0.2     the last row fills each hole     at -O0 1.8 1.2 0.5
     //      the same          0.9  1.3  1.7     each 100th, 10th, 2nd row, foreseen by the processor
 
     /// Removes every row for which pred(row) holds, and keeps the order of the others. The
