@@ -38,6 +38,8 @@ public:
     [[nodiscard]] void* allocate(std::size_t size, alignment align = default_alignment) noexcept;
 
     /// Gives the pages back to the system; touching them faults from now on.
+    /// A second free is noticed on Windows alone, in checked builds: elsewhere the system accepts
+    /// addresses that have no pages, and other pages may lie there by then.
     void deallocate(void* p, std::size_t size, alignment align = default_alignment) noexcept;
 
     /// Shrinks by giving whole pages at the end back, grows when the addresses behind the block

@@ -249,6 +249,33 @@ TEST(heap, a_burst_that_no_longer_repeats_goes_back) {
     }
 }
 
+TEST(heap, churn_holds_little_more_than_lives) {
+    struct load {
+        std::size_t count;    // of blocks that live
+        std::size_t largest;  // bytes; the smallest has 16
+        std::size_t percent;  // bytes from upstream for 100 that live
+    };
+    for (const load work : {load{1'000, 1'024, 145}, load{10'000, 1'024, 125},
+                            load{1'000, 4'096, 155}, load{10'000, 4'096, 136}}) {
+        test_upstream upstream;
+        heap<> h{upstream};
+        std::mt19937 random{1};
+        std::size_t live_size = 0;
+        std::vector<std::pair<void*, std::size_t>> live(work.count);
+        for (std::size_t i = 0; i < 9 * work.count; ++i) {
+            auto& [p, size] = live[i < work.count ? i : random() % work.count];
+            if (p != nullptr) { h.deallocate(p, size); }
+            live_size -= size;
+            size = 16 + random() % (work.largest - 15);
+            live_size += size;
+            p = h.allocate(size);
+        }
+        EXPECT_LE(upstream.live_size(), live_size * work.percent / 100)
+            << work.count << " blocks of 16 to " << work.largest;
+        for (const auto& [p, size] : live) { h.deallocate(p, size); }
+    }
+}
+
 TEST(heap, a_peak_goes_back_while_pairs_run_among_few_live_blocks) {
     for (const std::size_t kept : {0u, 16u}) {
         test_upstream upstream;
