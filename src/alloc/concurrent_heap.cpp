@@ -42,6 +42,7 @@ concurrent_heap::concurrent_heap(allocator_ref upstream, options how) noexcept
 }
 
 concurrent_heap::~concurrent_heap() {
+    watch_.end();
     drain_batches();
     detail::cache_registry::leave(*this);
     concurrent_heap_registry::give_pages_back(*this);
@@ -74,13 +75,15 @@ void concurrent_heap::place::release(detail::slot_chunk& c) const noexcept {
 // stacks
 
 void* concurrent_heap::take_cold(cache& which, unsigned k) noexcept {
+    watch_.expect_not_ended(this, "concurrent_heap");
     cache* const c = usable(which);
     if (c == nullptr) { return take_shared(k); }
     if (c->count(k) == 0) {
         heed_trim(*c);
         grow_limit(*c, k, heap_cache::limit_max(k));
         if (c->limits[k] == 0) { return take_shared(k); }
-        if (fill(*c, k) == 0) { return nullptr; }
+        fill(*c, k);
+        if (c->count(k) == 0) { return nullptr; }
     }
     void** const top = c->top(k);
     c->set_top(k, top - 1);
@@ -119,28 +122,31 @@ void* concurrent_heap::take_shared(unsigned k) noexcept {
 }
 
 /// Gets slots into an empty stack; the lowest address is on top, unless the order is random.
-/// Returns: how many; 0: exhausted.
-unsigned concurrent_heap::fill(cache& c, unsigned k) noexcept {
+void concurrent_heap::fill(cache& c, unsigned k) noexcept {
     void* slot_array[heap_batch::slot_count_max];
     const unsigned wanted =
         admitted(k, std::min<unsigned>((c.limits[k] + 1u) / 2, heap_batch::slot_count_max));
-    if (wanted == 0) { return 0; }
+    if (wanted == 0) { return; }
     unsigned count = bins_[k].take(k, slot_array, wanted, place{*this});
     if (count == 0) {
         empty(c);
         drain_batches();
         count = bins_[k].take(k, slot_array, wanted, place{*this});
     }
+    // An upstream that came back may have filled the stack.
+    const unsigned room = c.limits[k] - c.count(k);
+    for (; count > room; --count) {
+        bins_[k].give_to_chunks(slot_array + count - 1, 1, place{*this});
+    }
     refund((wanted - count) * sizes::size_of(k));
     const std::uint64_t seed = order_seed_.load(detail::memory_order::relaxed);
     if (seed != 0 && count != 0) { shuffle(slot_array, count, seed); }
-    void** top = c.floors[k].load(unordered);
+    void** top = c.top(k);
     for (unsigned i = count; i-- != 0;) {
         CAIRN_DETAIL_STEP();
         *top++ = slot_array[i];
     }
     c.set_top(k, top);
-    return count;
 }
 
 /// Gives the newest `count` slots of a stack to the others; where enough wait already, eight.

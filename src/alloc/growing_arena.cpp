@@ -157,6 +157,7 @@ growing_arena::block* growing_arena::take_spare(std::size_t payload_min,
 }
 
 growing_arena::block* growing_arena::ask_upstream(std::size_t block_size) noexcept {
+    watch_.expect_not_ended(this, "growing_arena");
     if (growth_ == growth::forbidden) { return nullptr; }
     void* const memory = upstream_.allocate(block_size, default_alignment);
     if (memory == nullptr) { return nullptr; }

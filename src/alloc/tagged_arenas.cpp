@@ -43,6 +43,7 @@ tagged_arenas::tagged_arenas(allocator_ref upstream, const options& how) noexcep
 }
 
 tagged_arenas::~tagged_arenas() {
+    watch_.end();
     trim();
     while (groups_ != nullptr) {
         record_group* const group = groups_;
@@ -78,6 +79,7 @@ bool tagged_arenas::make_records() noexcept {
 }
 
 tagged_arenas::tag tagged_arenas::begin(const char* name) noexcept {
+    watch_.expect_not_ended(this, "tagged_arenas");
     for (;;) {
         {
             const lock_scope held{mutex_};

@@ -69,15 +69,14 @@ virtual_arena& virtual_arena::operator=(virtual_arena&& from) noexcept {
 }
 
 void virtual_arena::release() noexcept {
-    if (reservation_size_ != 0) {
-        region_.unpoison_all();  // the addresses may be mapped for other code next
-        upstream_.refund(region_.capacity());
-        page_memory::release(address_of(region_.begin()), reservation_size_);
-        reservation_size_ = 0;
-    }
-    watch_.forget_region();
-    region_ = {};
+    detail::bump_region gone = std::exchange(region_, {});
+    const std::size_t gone_size = std::exchange(reservation_size_, 0);
     reserved_end_ = region_.begin();
+    watch_.forget_region();
+    if (gone_size == 0) { return; }
+    gone.unpoison_all();  // the addresses may be mapped for other code next
+    page_memory::release(address_of(gone.begin()), gone_size);
+    upstream_.refund(gone.capacity());  // last: a budget may call its handler
 }
 
 /// Moves the committed edge so that the first `size_needed` bytes are usable; tries for
@@ -96,6 +95,10 @@ bool virtual_arena::commit_up_to(std::size_t size_needed, std::size_t size_wante
         size = detail::round_up(size, alignment{page});  // capacity() is a whole number of them
         if (size < size_needed) { continue; }
         if (!upstream_.try_charge(size - have)) { continue; }
+        if (region_.capacity() != have) {  // a budget's handler has used this arena
+            upstream_.refund(size - have);
+            return commit_up_to(size_needed, size_wanted);
+        }
         if (page_memory::commit(address_of(region_.end()), size - have)) {
             // Poisoned before the region has it: no moment at which free bytes look allocated.
             poison(address_of(region_.end()), size - have);

@@ -7,6 +7,7 @@
 
 #include <bit>
 #include <cstring>
+#include <utility>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 
@@ -117,18 +118,19 @@ void relocatable_heap::use_table() noexcept {
 
 void relocatable_heap::release() noexcept {
     CAIRN_ASSERT(counts_.pinned == 0, "an object is unpinned before its heap ends");
+    const detail::code_of_program asks{upstream_count_};
     if (base_ != nullptr) { unpoison(base_, region_size_); }
-    map_.release();
-    // A directory that is assigned to begins its lives elsewhere: old handles find nothing in what
-    // comes next.
-    slots_ = detail::slot_directory<reuse::lifo>{rules(0), upstream_};
-    use_table();
-    if (owned_ != nullptr) {
-        upstream_.deallocate(owned_, owned_size_, detail::cache_line_alignment);
-        owned_ = nullptr;
-    }
     base_ = nullptr;
     planner_.restart();
+    table_ = &no_slot;
+    // A directory that is assigned to begins its lives elsewhere: old handles find nothing in what
+    // comes next. It goes first, so that none is found while memory goes.
+    slots_ = detail::slot_directory<reuse::lifo>{rules(0), upstream_};
+    map_.release();
+    if (owned_ != nullptr) {
+        upstream_.deallocate(std::exchange(owned_, nullptr), owned_size_,
+                             detail::cache_line_alignment);
+    }
 }
 
 relocatable_heap::relocatable_heap(relocatable_heap&& other) noexcept
@@ -178,9 +180,7 @@ auto relocatable_heap::allocate(std::size_t size, alignment align, const relocat
     // then refused stays so: nothing that a caller can see has changed.
     // A slot whose entry has room is good, although the table of entries could not grow the last
     // time.
-    const bool is_ready = slots_.prepare() && make_entry(slots_.peek());
-    use_table();  // the slots may have grown
-    if (!is_ready) { return {}; }
+    if (!make_tables()) { return {}; }
     const std::uint32_t slot = slots_.peek();
     const std::uint32_t generation = slots_.generation(slot);
     // From here on nothing is refused: slot, entry and spot are there. New objects are put on the
@@ -199,6 +199,16 @@ auto relocatable_heap::allocate(std::size_t size, alignment align, const relocat
     return handle_type::make(slot, generation);
 }
 
+/// Makes sure that the next slot is there and has an entry. Returns: false when exhausted.
+bool relocatable_heap::make_tables() noexcept {
+    if (slots_.is_ready() && slots_.peek() < map_.entry_room()) [[likely]] { return true; }
+    const detail::code_of_program asks{upstream_count_};
+    detail::growable_memory::left_block old;  // ends last: upstream may look handles up
+    const bool has_slot = slots_.is_ready() || slots_.make_ready(&old);
+    use_table();  // the slots may have grown
+    return has_slot && make_entry(slots_.peek());
+}
+
 /// Makes sure that `slot` has an entry. Returns: false when exhausted.
 bool relocatable_heap::make_entry(std::uint32_t slot) noexcept {
     const std::size_t room = map_.entry_room();
@@ -215,6 +225,7 @@ std::size_t relocatable_heap::trim() noexcept {
     std::uint32_t used = slots_.capacity();
     while (used != 0 && !slots_.is_alive(used - 1)) { --used; }
     slots_.sort_free();
+    const detail::code_of_program asks{upstream_count_};
     return map_.shrink(used);
 }
 

@@ -148,6 +148,19 @@ void allocator_watch::expect_not_moved_from(const void* object, const char* type
                  {.kind = misuse_kind::moved_from, .object = object, .type = type, .name = name_});
 }
 
+// Out of line: an optimizer leaves out what a destructor writes into its object.
+void allocator_watch::end() noexcept {
+    forget_name();
+    ended_ = true;
+}
+
+void allocator_watch::expect_not_ended(const void* object, const char* type) const noexcept {
+    CAIRN_ASSERT(!ended_,
+                 "an allocator is not used while it ends, by its upstream, nor after its end, by a "
+                 "static object that ends later",
+                 {.kind = misuse_kind::outlived, .object = object, .type = type});
+}
+
 unsigned allocator_watch::describe(const void* address, std::size_t size) const noexcept {
     if (name_ == nullptr) { return 0; }
     char text[128];

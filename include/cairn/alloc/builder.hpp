@@ -36,6 +36,7 @@
 #include <cairn/core/allocator_ref.hpp>
 #include <cairn/core/assert.hpp>
 #include <cairn/core/inside/bits.hpp>
+#include <cairn/core/inside/callback_mark.hpp>
 #include <cairn/core/inside/construct.hpp>
 #include <cairn/core/slice.hpp>
 #include <cairn/storage/inside/growth.hpp>
@@ -114,6 +115,7 @@ public:
 
     /// Removes the last element. Requires: there is one.
     void pop_back() noexcept {
+        mark_.expect_free(this, "builder");
         CAIRN_ASSERT(begin_ != end_, "only an element that is there can be removed");
         (--end_)->~T();
     }
@@ -122,6 +124,7 @@ public:
     /// the unused room back when the builder is still the last thing in the arena.
     /// The builder is empty afterwards and can collect again.
     [[nodiscard]] slice<T> finish() noexcept {
+        mark_.expect_free(this, "builder");
         expect_room();
         const slice<T> elements{begin_, end_};
         if (limit_ != end_) {
@@ -173,11 +176,12 @@ private:
     }
     void note_room() noexcept {
         if constexpr (asserts_enabled && detail::counts_scopes<Arena>) {
-            room_scopes_ = arena_.open_scope_count();
+            room_scopes_ = static_cast<std::uint32_t>(arena_.open_scope_count());
         }
     }
 
     void clear_and_release() noexcept {
+        [[maybe_unused]] const auto ends = mark_.begin(this, "builder");
         expect_room();
         if constexpr (!std::is_trivially_destructible_v<T>) {
             while (end_ != begin_) { (--end_)->~T(); }
@@ -194,6 +198,7 @@ private:
     /// Once per doubling. The first room is taken here, where the constants are known: in a list of
     /// one to three elements a call costs more than all that they need.
     [[nodiscard, CAIRN_FORCE_INLINE]] bool grow() noexcept {
+        [[maybe_unused]] const auto grows = mark_.begin(this, "builder");
         if (begin_ == nullptr) {
             const std::size_t fit = fitting(arena_, capacity_first_);
             void* const first = arena_.allocate(fit * sizeof(T), alignment::of<T>());
@@ -208,12 +213,22 @@ private:
         const room now = grown(arena_, begin_, end_, limit_, capacity_first_);
         const std::size_t count = size();
         if (now.begin + count == now.limit) { return false; }
-        if (now.begin != begin_) { moved_count_ += count; }
+        const room left{begin_, limit_};
         begin_ = now.begin;
-        end_ = now.begin + count;
-        limit_ = now.limit;
+        end_ = limit_ = now.begin + count;
         note_room();
+        if (now.begin != left.begin) {
+            moved_count_ += count;
+            give_back(arena_, left);  // its upstream may look at the elements, and adds none
+        }
+        limit_ = now.limit;
         return true;
+    }
+
+    [[CAIRN_NOINLINE]] static void give_back(reference arena, room r) noexcept {
+        if (r.begin == nullptr) { return; }
+        const auto size = static_cast<std::size_t>(r.limit - r.begin) * sizeof(T);
+        arena.deallocate(r.begin, size, alignment::of<T>());
     }
 
     /// Elements in the room that the arena would give for `wanted` of them: what it rounds up to
@@ -262,7 +277,6 @@ private:
                 begin[i].~T();
             }
         }
-        if (begin != nullptr) { arena.deallocate(begin, capacity * sizeof(T), alignment::of<T>()); }
         return {first, first + fit};
     }
 
@@ -272,8 +286,9 @@ private:
     reference arena_;
     std::size_t capacity_first_;  // elements to take room for at first
     std::size_t moved_count_ = 0;
+    [[CAIRN_NO_UNIQUE_ADDRESS]] detail::callback_mark mark_;  // while it grows or ends
     struct not_counted {};
-    [[CAIRN_NO_UNIQUE_ADDRESS]] std::conditional_t<asserts_enabled, std::size_t, not_counted>
+    [[CAIRN_NO_UNIQUE_ADDRESS]] std::conditional_t<asserts_enabled, std::uint32_t, not_counted>
         room_scopes_{};  // that were open when the room was taken
 };
 

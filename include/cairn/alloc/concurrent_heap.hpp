@@ -245,7 +245,7 @@ private:
     [[nodiscard]] void* take_cold(cache& c, unsigned k) noexcept;
     void put_cold(cache& c, unsigned k, void* p) noexcept;
     [[nodiscard]] void* take_shared(unsigned k) noexcept;
-    [[nodiscard]] unsigned fill(cache& c, unsigned k) noexcept;
+    void fill(cache& c, unsigned k) noexcept;
     void spill(cache& c, unsigned k, unsigned count) noexcept;
     void empty(cache& c) noexcept;
     void heed_trim(cache& c) noexcept;

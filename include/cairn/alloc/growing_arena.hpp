@@ -121,7 +121,10 @@ public:
     growing_arena(allocator_ref upstream, options how) noexcept
         : growing_arena{64_KiB, upstream, how} {}
 
-    ~growing_arena() { release_all(); }
+    ~growing_arena() {
+        watch_.end();
+        release_all();
+    }
 
     growing_arena(const growing_arena&) = delete;  // a child: growing_arena{allocator_ref{parent}}
     growing_arena& operator=(const growing_arena&) = delete;

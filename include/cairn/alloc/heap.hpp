@@ -164,7 +164,7 @@ public:
 
     /// Gives every region back to upstream. Blocks need not be freed before, unless
     /// expect_empty_end() was called.
-    ~heap() = default;
+    ~heap() { bins_ = {}; }  // a use meanwhile, by upstream, or later meets the core
 
     /// As options::all_back_at_end, from now on.
     void expect_empty_end(bool expected = true) noexcept { ends_empty_ = expected; }

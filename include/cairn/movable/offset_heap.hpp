@@ -296,11 +296,10 @@ private:
         nodes_[i].size = size;
     }
 
-    // Nodes (offset_heap/allocate.hpp). have_nodes() is asked before anything changes, so that a
+    // Nodes (offset_heap/allocate.hpp). They are there before anything changes, so that a
     // refusal of the upstream leaves the heap as it was.
     [[nodiscard]] std::uint32_t take_node() noexcept;
     void give_node(std::uint32_t i) noexcept;
-    [[nodiscard]] bool have_nodes(std::uint32_t wanted) noexcept;
     [[nodiscard]] bool grow_nodes() noexcept;
     // The list of all ranges in the order of their addresses.
     void link_before(std::uint32_t i, std::uint32_t right) noexcept;

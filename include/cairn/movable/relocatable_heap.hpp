@@ -335,14 +335,18 @@ private:
     void start(std::byte* base, const two_sides& r, std::size_t object_count) noexcept;
     void release() noexcept;
     void use_table() noexcept;
+    [[nodiscard]] bool make_tables() noexcept;
     [[nodiscard]] bool make_entry(std::uint32_t slot) noexcept;
     void unpin(handle_type h) noexcept;
-    /// The hooks of objects that move run in the middle of compact(), when the map is open, and
-    /// visitors while the list of objects is walked.
+    /// The hooks of objects that move run in the middle of compact(), when the map is open,
+    /// visitors while the list of objects is walked, and upstream while tables change.
     void expect_no_move() const noexcept {
         CAIRN_ASSERT(!is_compacting_, "on_relocated() changes nothing in the heap");
         CAIRN_ASSERT(visitor_count_ == 0,
                      "a visitor of for_each_range() or write_json() changes nothing in the heap");
+        CAIRN_ASSERT(upstream_count_ == 0,
+                     "the upstream of a relocatable heap changes nothing in it while it is asked "
+                     "for tables or gets memory back");
     }
     void uncount_pin(const detail::object_entry& e) noexcept;
     /// Checked builds: stops the program unless `h` is live, with what is wrong with it. `sentence`
@@ -394,6 +398,7 @@ private:
     bool is_compacting_ = false;
     std::uint32_t built_count_ = 0;            // checked builds: objects that begin or end now
     mutable std::uint32_t visitor_count_ = 0;  // checked builds: visitors that run now
+    std::uint32_t upstream_count_ = 0;         // checked builds: calls of upstream that run now
     struct {
         std::uint64_t pinned = 0;
         std::size_t pinned_granules = 0;

@@ -1,5 +1,5 @@
 // cairn/storage/allocator_watch.hpp - what checked builds store of one allocator: its name, and
-// whether it was moved from.
+// whether it was moved from or has ended.
 //
 //      pool enemies{64, system_memory(), {.name = "enemies"}};
 //      report:  "... of pool 'enemies' at 0x7ffe..."
@@ -37,7 +37,13 @@ public:
         }
         return *this;
     }
-    ~allocator_watch() { forget_name(); }
+    ~allocator_watch() { end(); }
+
+    /// Its allocator ends now. What follows is a mistake: a call of its upstream, which comes back,
+    /// or of a static object that ends later. The mark stays in the memory of the object, as far as
+    /// nothing else is there.
+    void end() noexcept;
+    void expect_not_ended(const void* object, const char* type) const noexcept;
 
     /// Lists `object`, of which this is a member, as `name`; nullptr: takes it off the list.
     void set_name(const char* name, const void* object, const allocator_type& type) noexcept;
@@ -59,6 +65,7 @@ private:
     void forget_name() noexcept;
 
     bool moved_from_ = false;
+    bool ended_ = false;
     const char* name_ = nullptr;
     const allocator_type* type_ = nullptr;
     std::ptrdiff_t object_offset_ = 0;  // from this to the allocator
@@ -74,6 +81,8 @@ public:
     void set_name(const char*, const void*, const allocator_type&) noexcept {}
     [[nodiscard]] const char* name() const noexcept { return nullptr; }
     void expect_not_moved_from(const void*, const char*) const noexcept {}
+    void end() noexcept {}
+    void expect_not_ended(const void*, const char*) const noexcept {}
     [[nodiscard]] unsigned describe(const void*, std::size_t) const noexcept { return 0; }
     void describe_region(const void*, std::size_t) noexcept {}
     void forget_region() noexcept {}

@@ -211,6 +211,7 @@ void concurrent_heap::freed_elsewhere(const void* p, call_site from) const noexc
 
 concurrent_heap::record& concurrent_heap::expect_own(
     const void* p, [[maybe_unused]] call_site from) const noexcept {
+    watch_.expect_not_ended(this, "concurrent_heap");
     record* const r = map_->find(p);
     CAIRN_ASSERT(r != nullptr && r->segment->heap == this,
                  "a block comes back to the heap that gave it out",

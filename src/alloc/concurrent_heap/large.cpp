@@ -25,6 +25,7 @@ bool is_apart(std::size_t size, alignment align) noexcept {
 }  // namespace
 
 void* concurrent_heap::allocate_large(std::size_t size, alignment align) noexcept {
+    watch_.expect_not_ended(this, "concurrent_heap");
     if (size > PTRDIFF_MAX) { return nullptr; }
     const std::size_t whole = units_for(size) * unit_size;
     if (limit_ != nullptr && !limit_->pay_shared(nullptr, whole)) { return nullptr; }

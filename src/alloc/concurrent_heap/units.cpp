@@ -10,6 +10,7 @@
 #include <cairn/core/poison.hpp>
 #include <cairn/os/page_allocator.hpp>
 #include <cairn/os/system_allocator.hpp>
+#include <cairn/os/thread_identity.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 namespace {
@@ -227,10 +228,27 @@ bool unit_store::resize(unit_record& r, std::size_t count) noexcept {
 // ------------------------------------------------------------------------------------------------
 // segments
 
-void* unit_store::ask(std::size_t size, alignment align) noexcept {
-    if (!needs_lock_) { return upstream_.allocate(size, align); }
+/// Calls upstream. Where that comes back to the heap on this thread, it asks once more and does not
+/// wait for itself. (Relaxed: a thread finds its own address only where it stored it.)
+template <class Call>
+decltype(auto) unit_store::in_turn(Call call) noexcept {
+    if (!needs_lock_ || thread_in_turn_.load(memory_order::relaxed) == &this_thread) {
+        return call();
+    }
     const lock_scope held{upstream_lock_};
-    return upstream_.allocate(size, align);
+    struct turn {
+        explicit turn(atomic<const void*>& of) noexcept : thread{of} {
+            thread.store(&this_thread, memory_order::relaxed);
+        }
+        ~turn() { thread.store(nullptr, memory_order::relaxed); }
+        atomic<const void*>& thread;
+    };
+    const turn mine{thread_in_turn_};
+    return call();
+}
+
+void* unit_store::ask(std::size_t size, alignment align) noexcept {
+    return in_turn([&]() noexcept { return upstream_.allocate(size, align); });
 }
 
 void unit_store::give_back(unit_segment& s) noexcept {
@@ -242,12 +260,7 @@ void unit_store::give_back(unit_segment& s) noexcept {
     if (s.outer != nullptr) { map_.enter(memory, size / unit_size, unit_map::large, s.outer); }
     forget_description(s.description);
     unpoison(memory, size);
-    if (!needs_lock_) {
-        upstream_.deallocate(memory, size, align);
-        return;
-    }
-    const lock_scope held{upstream_lock_};
-    upstream_.deallocate(memory, size, align);
+    in_turn([&]() noexcept { upstream_.deallocate(memory, size, align); });
 }
 
 /// Of the units alone: the records are read by the heap.

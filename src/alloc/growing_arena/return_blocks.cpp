@@ -2,6 +2,8 @@
 // as the policy of a reset says.
 #include <cairn/alloc/growing_arena.hpp>
 
+#include <utility>
+
 #include "block.hpp"
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
@@ -180,26 +182,32 @@ void growing_arena::trim_spares(std::size_t bytes_kept) noexcept {
         kept = b;
         room -= b->size;
     }
-    while (spare_ != nullptr) {
-        block* const b = spare_;
-        spare_ = b->next;  // read before: the header goes with the block
+    block* gone = std::exchange(spare_, kept);
+    for (const block* b = gone; b != nullptr; b = b->next) {
+        held_size_ -= b->size;
+        --block_count_;
+    }
+    // The arena is whole without them before the first goes: upstream may come back.
+    while (gone != nullptr) {
+        block* const b = gone;
+        gone = b->next;  // read before: the header goes with the block
         give_back(b);
     }
-    spare_ = kept;
 }
 
 /// Requires: no block is in use. The old ones go first, so that never more is held than before.
 void growing_arena::replace_by_one_block(std::size_t block_size) noexcept {
     if (growth_ == growth::forbidden) { return; }  // better several blocks than none
     trim_spares(0);
-    spare_ = ask_upstream(block_size);  // nullptr: the next allocation starts small again
+    block* const b = ask_upstream(block_size);
+    if (b == nullptr) { return; }  // the next allocation starts small again
+    b->next = spare_;
+    spare_ = b;
 }
 
 void growing_arena::give_back(block* b) noexcept {
     const std::size_t size = b->size;
     detail::forget_description(b->description);
-    held_size_ -= size;
-    --block_count_;
     // All of b is read before this: its header lies in what goes back.
     unpoison(reinterpret_cast<void*>(b->begin()), b->payload_size());
     upstream_.deallocate(b, size, default_alignment);

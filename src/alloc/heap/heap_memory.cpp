@@ -2,7 +2,7 @@
 //
 // What is kept beside the regions, and must go with them: home_ points into the set,
 // recent_ is a copy of where one of them lies, and Valgrind's number stands in its entry. So
-// give_back() forgets recent_ whatever it is, and its callers mend home_.
+// let_go() forgets recent_ whatever it is, and its callers mend home_.
 #include <cairn/alloc/heap/regions.hpp>
 #include <cairn/alloc/heap/waiting_blocks.hpp>
 
@@ -52,7 +52,17 @@ heap_memory::~heap_memory() {
         known.values[0] = {"live blocks", live};
         CAIRN_ASSERT(live == 0, "every block of this heap has come back when it ends", known);
     }
-    give_all_back();
+    watch_.end();
+    home_ = nullptr;
+    block_size_ = 0;
+    // All of them leave the books before the first goes: upstream may come back.
+    region_set gone;
+    gone.take_all(regions_);
+    recent_ = {};
+    for (std::uint32_t i = gone.count(); i-- != 0;) {
+        forget(gone[i]);
+        give_back(gone[i]);
+    }
 }
 
 // ---------------------------------------------------------------------------- regions
@@ -72,20 +82,17 @@ void heap_memory::add(region_base* r, std::size_t size) noexcept {
     describe(regions_.insert(r, size));
 }
 
-void heap_memory::give_back(region_base* r) noexcept {
-    // What is known of the region is copied before its memory goes: `size` must be what upstream
-    // was asked for.
+region_set::entry heap_memory::let_go(region_base* r) noexcept {
     region_set::entry removed = regions_.remove(r);
     forget(removed);
     recent_ = {};
-    r->unpoison_all();
-    if (owned_) { upstream_.deallocate(r, removed.size, alignment{granule_size}); }
+    return removed;
 }
 
-void heap_memory::give_all_back() noexcept {
-    // From the last one down: nothing in the set moves.
-    while (regions_.count() != 0) { give_back(regions_.region(regions_.count() - 1)); }
-    home_ = nullptr;
+void heap_memory::give_back(const region_set::entry& gone) noexcept {
+    gone.region->unpoison_all();
+    // As it was asked for.
+    if (owned_) { upstream_.deallocate(gone.region, gone.size, alignment{granule_size}); }
 }
 
 // ---------------------------------------------------------------------------- checks
@@ -127,6 +134,7 @@ void heap_memory::check_freed([[maybe_unused]] const void* p, [[maybe_unused]] s
     // In this order, each question makes the next one safe to ask: in a region, at a granule, not
     // freed before, a header that agrees with its neighbours, the size.
     if constexpr (asserts_enabled) {
+        watch_.expect_not_ended(this, "heap");
         const region_base* const r = regions_.at(p);
         CAIRN_ASSERT(r != nullptr && r->contains(p), "a block is freed to the heap it came from",
                      about(misuse_kind::foreign_pointer, from));

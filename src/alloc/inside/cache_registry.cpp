@@ -193,6 +193,9 @@ void cache_registry::leave(cache_owner& o) noexcept {
     for (thread_cache* c = o.caches; c != nullptr; c = c->next_of_owner) {
         if (c->thread != nullptr) { unlink(*c); }
     }
+    // Not even this thread: a use after the end goes the slow way, which names it. A number has no
+    // such bit.
+    if constexpr (asserts_enabled) { o.serial |= std::uint64_t{1} << 63; }
 }
 
 // ------------------------------------------------------------------------------------------------

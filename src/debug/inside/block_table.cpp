@@ -3,6 +3,7 @@
 
 #include <bit>
 #include <new>
+#include <utility>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
@@ -15,12 +16,13 @@ constexpr std::size_t slot_count_min = 64;
 block_table::~block_table() { clear(); }
 
 void block_table::clear() noexcept {
-    if (slots_ != nullptr) {
-        upstream_.deallocate(slots_, capacity_ * sizeof(block_record),
+    block_record* const old_slots = std::exchange(slots_, nullptr);
+    const std::size_t old_capacity = std::exchange(capacity_, 0);
+    count_ = 0;
+    if (old_slots != nullptr) {
+        upstream_.deallocate(old_slots, old_capacity * sizeof(block_record),
                              alignment::of<block_record>());
     }
-    slots_ = nullptr;
-    capacity_ = count_ = 0;
 }
 
 std::size_t block_table::home_of(const void* data) const noexcept {
@@ -39,11 +41,17 @@ void block_table::place(const block_record& record) noexcept {
 }
 
 /// Requires: a power of two, 64 at least, of which the records fill at most half.
-/// Returns: false, with the old table as it was, when upstream refuses.
+/// Returns: false, with the old table as it was, when upstream refuses; true with it where upstream
+///          came back and listed more than fits.
 bool block_table::move_to(std::size_t new_capacity) noexcept {
     void* const memory =
         upstream_.allocate(new_capacity * sizeof(block_record), alignment::of<block_record>());
     if (memory == nullptr) { return false; }
+    if (new_capacity / 2 < count_) {
+        upstream_.deallocate(memory, new_capacity * sizeof(block_record),
+                             alignment::of<block_record>());
+        return true;
+    }
     block_record* const old_slots = slots_;
     const std::size_t old_capacity = capacity_;
     slots_ = static_cast<block_record*>(memory);
@@ -62,8 +70,9 @@ bool block_table::move_to(std::size_t new_capacity) noexcept {
 }
 
 bool block_table::insert(const block_record& record) noexcept {
-    const bool is_full = count_ >= capacity_ / 2;
-    if (is_full && !move_to(capacity_ != 0 ? capacity_ * 2 : slot_count_min)) { return false; }
+    while (count_ >= capacity_ / 2) {
+        if (!move_to(capacity_ != 0 ? capacity_ * 2 : slot_count_min)) { return false; }
+    }
     place(record);
     ++count_;
     return true;
@@ -78,7 +87,7 @@ std::size_t block_table::shrink() noexcept {
         const std::size_t enough = wanted < slot_count_min ? slot_count_min : wanted;
         if (enough < capacity_ && !move_to(enough)) { return 0; }
     }
-    return (old_capacity - capacity_) * sizeof(block_record);
+    return capacity_ < old_capacity ? (old_capacity - capacity_) * sizeof(block_record) : 0;
 }
 
 block_record* block_table::find(const void* data) noexcept {

@@ -67,14 +67,14 @@ void object_map::clear() noexcept {
 }
 
 void object_map::release() noexcept {
-    if (index_ != nullptr) {
-        entries_.upstream().deallocate(index_, index_size(granules_), cache_line_alignment);
-    }
-    entries_.release();
+    hole_index* const gone = std::exchange(index_, nullptr);
+    const std::size_t gone_size = index_size(granules_);
     base_ = nullptr;
-    index_ = nullptr;
     granules_ = free_granules_ = hole_count_ = 0;
     lowest_ = highest_ = none;
+    // Last: a deallocate() of the user may look.
+    if (gone != nullptr) { entries_.upstream().deallocate(gone, gone_size, cache_line_alignment); }
+    entries_.release();
 }
 
 bool object_map::extend(std::size_t count) noexcept {

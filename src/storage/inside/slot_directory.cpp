@@ -73,7 +73,7 @@ bool slot_directory<Order>::reserve(std::size_t live_count) noexcept {
     // Slots that never come back, and those that are withheld, come on top of the ones in use.
     if (live_count > max - worn_out_count_) { return false; }
     const std::size_t wanted = live_count + rules_.free_min + worn_out_count_;
-    return grow(wanted < max ? wanted : max, true);
+    return grow(wanted < max ? wanted : max, true, nullptr);
 }
 
 template <reuse Order>
@@ -86,17 +86,17 @@ bool slot_directory<Order>::reserve_address_space(std::size_t live_max, page_opt
 }
 
 template <reuse Order>
-bool slot_directory<Order>::make_ready() noexcept {
+bool slot_directory<Order>::make_ready(left_block* old) noexcept {
     if (free_count() > rules_.free_min) { return true; }
     // Here free_count() <= free_min, so this asks for at least one slot more than capacity_: then
     // more than free_min are free. Rather one of the last free_min than none.
-    return grow(std::size_t{in_use_count()} + rules_.free_min + worn_out_count_ + 1, false) ||
+    return grow(std::size_t{in_use_count()} + rules_.free_min + worn_out_count_ + 1, false, old) ||
            free_count() != 0;
 }
 
 /// `takes_little`: exactly what is needed will do, where there is no more.
 template <reuse Order>
-bool slot_directory<Order>::grow(std::size_t needed, bool takes_little) noexcept {
+bool slot_directory<Order>::grow(std::size_t needed, bool takes_little, left_block* old) noexcept {
     const std::size_t max = rules_.slot_count_max;
     if (needed <= capacity_) { return true; }
     needed = needed < max ? needed : max;
@@ -106,15 +106,15 @@ bool slot_directory<Order>::grow(std::size_t needed, bool takes_little) noexcept
     const bool in_place = slot_memory_.is_reserved();
     constexpr std::size_t step = 4096;
     const std::size_t stepped = in_place ? (needed + step - 1) / step * step : needed;
-    const auto attempt = [this](std::size_t count) {
-        return grow_exactly(static_cast<std::uint32_t>(count));
+    const auto attempt = [this, old](std::size_t count) {
+        return grow_exactly(static_cast<std::uint32_t>(count), old);
     };
     return grow_room(capacity_, stepped < max ? stepped : max, max, in_place, attempt) ||
            ((takes_little || in_place) && attempt(needed));
 }
 
 template <reuse Order>
-bool slot_directory<Order>::grow_exactly(std::uint32_t count) noexcept {
+bool slot_directory<Order>::grow_exactly(std::uint32_t count, left_block* old) noexcept {
     // The line of the free slots first, the slots behind it. A refusal of the second leaves a line
     // that is longer than it need be: both are as long as capacity_ says, which has not changed.
     {
@@ -125,8 +125,9 @@ bool slot_directory<Order>::grow_exactly(std::uint32_t count) noexcept {
         }
         line_ = reinterpret_cast<std::uint32_t*>(line_memory_.data());
     }
-    growable_memory::left_block old_slots;
-    if (!slot_memory_.grow(count * sizeof(slot), capacity_ * sizeof(slot), &old_slots)) {
+    left_block old_slots;
+    if (!slot_memory_.grow(count * sizeof(slot), capacity_ * sizeof(slot),
+                           old != nullptr ? old : &old_slots)) {
         return false;
     }
     slots_ = reinterpret_cast<slot*>(slot_memory_.data());

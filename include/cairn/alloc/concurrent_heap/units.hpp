@@ -126,7 +126,11 @@ public:
     [[nodiscard]] std::size_t segment_size() noexcept;
     [[nodiscard]] std::size_t free_size() noexcept;
     [[nodiscard]] mutex& lock() noexcept { return lock_; }
-    [[nodiscard]] mutex& upstream_lock() noexcept { return upstream_lock_; }
+    /// In the child of a fork(), where the thread that asked does not exist.
+    void forget_turn() noexcept {
+        upstream_lock_.forget_holder();
+        thread_in_turn_.store(nullptr, memory_order::relaxed);
+    }
     /// Requires, both: the lock is held.
     [[nodiscard]] std::size_t segment_size_held() const noexcept { return segment_size_; }
     [[nodiscard]] unit_segment* first_segment() const noexcept { return segments_; }
@@ -151,6 +155,8 @@ private:
     [[nodiscard]] bool add_segment(std::size_t size) noexcept;
     [[nodiscard]] void* ask(std::size_t size, alignment align) noexcept;
     void give_back(unit_segment& s) noexcept;
+    template <class Call>
+    decltype(auto) in_turn(Call call) noexcept;
     [[nodiscard]] unit_segment* move_pages(unit_segment& s, std::size_t size) noexcept;
     std::size_t discard(unit_record& r) noexcept;
     [[nodiscard]] unit_segment* take_empty_segment(std::size_t& used_left) noexcept;
@@ -163,7 +169,8 @@ private:
     const allocator_watch& watch_;
     mutex lock_;
     mutex upstream_lock_;  // one thread at a time asks an upstream that is not the system
-    bool has_pages_;       // the upstream is the system
+    atomic<const void*> thread_in_turn_{nullptr};  // its thread_identity
+    bool has_pages_;                               // the upstream is the system
     bool needs_lock_;
     atomic<bool> may_grow_{true};
     std::uint64_t bins_with_runs_ = 0;

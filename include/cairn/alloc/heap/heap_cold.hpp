@@ -147,6 +147,7 @@ void heap<Fit>::rank(std::uint32_t i) noexcept {
 
 template <class Fit>
 bool heap<Fit>::grow(std::uint32_t granules, alignment align) noexcept {
+    watch_.expect_not_ended(this, "heap");
     if (block_size_ == 0 || regions_.count() == detail::region_set::count_max) { return false; }
     // first region   | region | index | bins | blocks ... |
     // all others     | region | index | blocks ......... |
@@ -165,6 +166,12 @@ bool heap<Fit>::grow(std::uint32_t granules, alignment align) noexcept {
     // made the heap grow is served by the region that it gets.
     std::byte* const memory = take(region_type::size_for(wanted, extra), size);
     if (memory == nullptr) { return false; }
+    // An upstream that allocates and frees here may have ended home, which needs room for bins, or
+    // taken the last region.
+    if ((home_ == nullptr && extra == 0) || regions_.count() == detail::region_set::count_max) {
+        upstream_.deallocate(memory, size, alignment{granule_size});
+        return grow(granules, align);
+    }
     if (home_ == nullptr) {
         start(make_home(memory, size, bin_count), size);
         return true;
@@ -176,10 +183,17 @@ bool heap<Fit>::grow(std::uint32_t granules, alignment align) noexcept {
     return true;
 }
 
+/// The heap is whole without `r` before the memory goes: upstream may allocate, free and trim here.
 template <class Fit>
 void heap<Fit>::remove_region(region_type* r) noexcept {
-    give_back(r);
-    regions_changed();
+    const detail::region_set::entry removed = let_go(r);
+    if (r == home_) {
+        home_ = nullptr;
+        bins_ = {};
+    } else {
+        regions_changed();
+    }
+    give_back(removed);
 }
 
 /// Counts an operation of the core, and gives a region back that has been empty for long.
@@ -260,7 +274,6 @@ void* heap<Fit>::allocate_in_regions(std::uint32_t granules, std::size_t size, a
                                     : r->allocate_aligned(granules, align);
         if (g != detail::no_block) {
             rank(i);
-            count_operation();
             return given_out(r->map().payload(g), granules, size);
         }
     }
@@ -307,6 +320,7 @@ template <class Fit>
 void* heap<Fit>::allocate_with_effort(std::uint32_t granules, std::size_t size,
                                       alignment align) noexcept {
     if (align.bytes() > size_max) { return nullptr; }
+    count_operation();  // first: upstream, which it may call, may reset the heap
     if (void* const p = allocate_in_regions(granules, size, align)) { return p; }
     // A heap that can grow merges no waiting block. A heap that cannot grow merges all of them: the
     // last resort. A merged block may be large enough for this request.
@@ -514,16 +528,15 @@ void heap<Fit>::trim() noexcept {
     merge_deferred();
     count_anew();  // what was most is forgotten
     if (block_size_ == 0) { return; }
-    // Downwards: removing one moves those behind it, which were looked at before.
+    // Downwards: removing one moves those behind it, which were looked at before. Upstream may
+    // have removed others meanwhile.
     for (std::uint32_t i = regions_.count(); i-- != 0;) {
+        if (i >= regions_.count()) { continue; }
         region_type* const r = region(i);
         if (r != home_ && r->is_empty()) { remove_region(r); }
     }
     // Home last, and only alone: the bins of all the others lie in it.
-    if (regions_.count() == 1 && home_->is_empty()) {
-        give_all_back();
-        bins_ = {};
-    }
+    if (regions_.count() == 1 && home_->is_empty()) { remove_region(home()); }
 }
 
 // ---------------------------------------------------------------------------- queries

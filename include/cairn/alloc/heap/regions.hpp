@@ -708,8 +708,10 @@ public:
     [[nodiscard]] std::byte* take(std::size_t needed, std::size_t& size) noexcept;
     /// `r` is one of the regions now, in `size` bytes of upstream's.
     void add(region_base* r, std::size_t size) noexcept;
-    void give_back(region_base* r) noexcept;
-    void give_all_back() noexcept;
+    /// `r` is none of the regions any more.
+    [[nodiscard]] region_set::entry let_go(region_base* r) noexcept;
+    /// The memory of a region that was let go.
+    void give_back(const region_set::entry& gone) noexcept;
 
     // ------------------------------------------------------------------------ checks
 

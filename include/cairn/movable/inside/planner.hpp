@@ -112,6 +112,8 @@ public:
         cursor_ = proposed_;
         left_over_ = true;
     }
+    /// ...or by the next call of this compaction...
+    void repeat() noexcept { cursor_ = proposed_; }
     /// ...or it cannot be made in this round.
     void pass() noexcept { left_over_ = true; }
 

@@ -6,6 +6,7 @@
 #include <bit>
 #include <cstring>
 #include <new>
+#include <utility>
 
 #include <cairn/movable/offset_heap.hpp>
 
@@ -82,17 +83,24 @@ inline void basic_offset_heap<Offset>::carve(std::uint32_t hole, Offset gap, Off
 }
 
 template <std::unsigned_integral Offset>
-inline offset_allocation basic_offset_heap<Offset>::allocate(Offset size, Offset align,
-                                                             std::uint64_t user_data) noexcept {
+[[CAIRN_FORCE_INLINE]] inline offset_allocation basic_offset_heap<Offset>::allocate(
+    Offset size, Offset align, std::uint64_t user_data) noexcept {
     CAIRN_ASSERT(align != 0 && (align & (align - 1)) == 0, "an alignment is a power of two");
     if (size == 0) { size = 1; }
-    // All that can be refused is refused before the first node changes.
-    if (size > capacity_ || live_count_ == allocation_count_max_) { return {}; }
-    const std::uint32_t hole = find_hole(size, align, static_cast<Offset>(~Offset{0}));
-    if (hole == none) { return {}; }
-    const Offset gap = gap_for(nodes_[hole].offset, align);
-    const bool has_rest = nodes_[hole].size - gap != size;
-    if (!have_nodes((gap != 0 ? 1u : 0u) + (has_rest ? 1u : 0u))) { return {}; }
+    // All that can be refused is refused before the first node changes. Behind growth all is looked
+    // at anew: upstream may have used the heap.
+    std::uint32_t hole;
+    Offset gap;
+    bool has_rest;
+    for (;;) {
+        if (size > capacity_ || live_count_ == allocation_count_max_) { return {}; }
+        hole = find_hole(size, align, static_cast<Offset>(~Offset{0}));
+        if (hole == none) { return {}; }
+        gap = gap_for(nodes_[hole].offset, align);
+        has_rest = nodes_[hole].size - gap != size;
+        if (unused_count_ >= (gap != 0 ? 1u : 0u) + (has_rest ? 1u : 0u)) [[likely]] { break; }
+        if (!grow_nodes()) { return {}; }
+    }
     const std::uint32_t gap_node = gap != 0 ? take_node() : none;
     const std::uint32_t rest_node = has_rest ? take_node() : none;
     carve(hole, gap, size, rest_node, gap_node);
@@ -170,18 +178,11 @@ inline void basic_offset_heap<Offset>::give_node(std::uint32_t i) noexcept {
     ++unused_count_;
 }
 
-/// Returns: false when the upstream refuses more nodes; nothing has changed then. References to
-/// nodes end, because the array may move.
-template <std::unsigned_integral Offset>
-inline bool basic_offset_heap<Offset>::have_nodes(std::uint32_t wanted) noexcept {
-    while (unused_count_ < wanted) [[unlikely]] {
-        if (!grow_nodes()) { return false; }
-    }
-    return true;
-}
-
 /// Twice as many nodes; the first time 64, or all that options::allocation_count_max can need, so
 /// that a heap with that promise asks its upstream once. O(nodes).
+/// An upstream that comes back may change the whole heap meanwhile: what a caller knew of it, and
+/// every reference to a node, ends.
+/// Returns: false when the upstream refuses; nothing has changed then.
 template <std::unsigned_integral Offset>
 bool basic_offset_heap<Offset>::grow_nodes() noexcept {
     if (node_count_ >= 0x4000'0000) { return false; }
@@ -194,11 +195,13 @@ bool basic_offset_heap<Offset>::grow_nodes() noexcept {
     }
     void* const memory = upstream_.allocate(count * sizeof(node), alignment::of<node>());
     if (memory == nullptr) { return false; }
-    if (node_count_ != 0) {
-        std::memcpy(memory, static_cast<void*>(nodes_), node_count_ * sizeof(node));
-        upstream_.deallocate(nodes_, node_count_ * sizeof(node), alignment::of<node>());
+    const std::uint32_t old_count = node_count_;
+    if (count <= old_count) {  // it has grown meanwhile
+        upstream_.deallocate(memory, count * sizeof(node), alignment::of<node>());
+        return true;
     }
-    nodes_ = static_cast<node*>(memory);
+    node* const old = std::exchange(nodes_, static_cast<node*>(memory));
+    if (old_count != 0) { std::memcpy(memory, static_cast<void*>(old), old_count * sizeof(node)); }
     if (first_generation_ == 0) { first_generation_ = detail::generations::draw(0xFFFF'FFFF); }
     for (std::uint32_t i = node_count_; i < count; ++i) {
         node* const n = ::new (static_cast<void*>(nodes_ + i)) node{};
@@ -208,6 +211,9 @@ bool basic_offset_heap<Offset>::grow_nodes() noexcept {
     unused_ = node_count_;
     unused_count_ += count - node_count_;
     node_count_ = count;
+    if (old_count != 0) {
+        upstream_.deallocate(old, old_count * sizeof(node), alignment::of<node>());
+    }
     return true;
 }
 

@@ -80,6 +80,7 @@ std::size_t basic_offset_heap<Offset>::plan(move* out, std::size_t out_count,
     std::size_t steps = limits.step_count_max;
     std::size_t count = 0;
     Offset bytes = 0;
+    bool is_refused = false;  // more nodes
     compaction_view view{*this, limits.allow_overlap};
     while (count < count_max) {
         move m;
@@ -89,8 +90,16 @@ std::size_t basic_offset_heap<Offset>::plan(move* out, std::size_t out_count,
         // A slide takes the hole whole: its rest lies under the allocation until the copy is done.
         const bool has_rest = hole.next != m.what.index && hole.offset + hole.size != m.to + m.size;
         const bool is_too_large = m.size > limits.size_max;
-        const bool fits = m.size <= limits.size_max - bytes &&
-                          have_nodes((has_gap ? 1u : 0u) + (has_rest ? 1u : 0u));
+        const std::uint32_t wanted = (has_gap ? 1u : 0u) + (has_rest ? 1u : 0u);
+        bool fits = m.size <= limits.size_max - bytes;
+        if (fits && unused_count_ < wanted) {
+            if (!is_refused) {
+                planner_.repeat();  // first: upstream may come back and change the heap
+                is_refused = !grow_nodes();
+                continue;
+            }
+            fits = false;
+        }
         if (is_too_large || (!fits && in_flight_ == 0 && count == 0)) {
             planner_.pass();  // waiting would not help it: what comes after it goes on
             continue;

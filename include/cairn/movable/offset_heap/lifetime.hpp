@@ -60,14 +60,15 @@ void basic_offset_heap<Offset>::reset() noexcept {
 /// Gives the nodes back. The heap refuses every request from then on.
 template <std::unsigned_integral Offset>
 void basic_offset_heap<Offset>::release() noexcept {
-    if (node_count_ != 0) {
-        upstream_.deallocate(nodes_, node_count_ * sizeof(node), alignment::of<node>());
-    }
-    nodes_ = nullptr;
-    node_count_ = unused_count_ = first_generation_ = 0;
+    node* const old = std::exchange(nodes_, nullptr);
+    const std::uint32_t old_count = std::exchange(node_count_, 0);
+    unused_count_ = first_generation_ = 0;
     unused_ = none;
     capacity_ = 0;
     start();
+    if (old_count != 0) {
+        upstream_.deallocate(old, old_count * sizeof(node), alignment::of<node>());
+    }
 }
 
 template <std::unsigned_integral Offset>
@@ -107,7 +108,7 @@ bool basic_offset_heap<Offset>::grow(Offset new_capacity) noexcept {
     if (last_ != none && nodes_[last_].kind == state::free) {
         resize_free(last_, static_cast<Offset>(nodes_[last_].size + more));
     } else {
-        if (!have_nodes(1)) { return false; }
+        if (unused_count_ == 0) { return grow_nodes() && grow(new_capacity); }
         const std::uint32_t i = take_node();
         nodes_[i].offset = capacity_;
         nodes_[i].size = more;
@@ -182,15 +183,14 @@ bool basic_offset_heap<Offset>::try_resize(offset_allocation a, Offset new_size,
             resize_free(right, static_cast<Offset>(room - new_size));
         }
     } else {  // smaller, and no free range takes the rest
-        if (!have_nodes(1)) { return false; }
+        if (unused_count_ == 0) { return grow_nodes() && try_resize(a, new_size, from); }
         const std::uint32_t rest = take_node();
-        node& m = nodes_[a.index];  // the array may have moved
-        nodes_[rest].offset = static_cast<Offset>(m.offset + new_size);
-        nodes_[rest].size = static_cast<Offset>(m.size - new_size);
+        nodes_[rest].offset = static_cast<Offset>(n.offset + new_size);
+        nodes_[rest].size = static_cast<Offset>(n.size - new_size);
         nodes_[rest].prev = a.index;
-        nodes_[rest].next = m.next;
-        (m.next != none ? nodes_[m.next].prev : last_) = rest;
-        m.next = rest;
+        nodes_[rest].next = n.next;
+        (n.next != none ? nodes_[n.next].prev : last_) = rest;
+        n.next = rest;
         insert_free(rest);
     }
     nodes_[a.index].size = new_size;

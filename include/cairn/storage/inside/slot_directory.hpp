@@ -193,6 +193,8 @@ public:
 
     /// The two halves of next(). peek() requires: prepare() returned true and nothing came between.
     [[nodiscard]] bool prepare() noexcept { return live_ < limit_ || make_ready(); }
+    /// The slow half of prepare(). The block that the slots leave goes into `old`, or back at once.
+    [[nodiscard]] bool make_ready(growable_memory::left_block* old = nullptr) noexcept;
     [[nodiscard]] std::uint32_t peek() const noexcept {
         return line_[Order == reuse::fifo ? head_ : head_ - 1];
     }
@@ -341,9 +343,9 @@ private:
     void wear_out(std::uint32_t index) noexcept;
     void end_promise(std::uint32_t index) noexcept;
     void set_limit() noexcept;
-    [[nodiscard]] bool make_ready() noexcept;
-    [[nodiscard]] bool grow(std::size_t needed, bool takes_little) noexcept;
-    [[nodiscard]] bool grow_exactly(std::uint32_t count) noexcept;
+    using left_block = growable_memory::left_block;
+    [[nodiscard]] bool grow(std::size_t needed, bool takes_little, left_block* old) noexcept;
+    [[nodiscard]] bool grow_exactly(std::uint32_t count, left_block* old) noexcept;
     void widen_line(std::uint32_t count) noexcept;
     void narrow_line(std::uint32_t count) noexcept;
 

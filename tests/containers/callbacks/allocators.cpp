@@ -1,0 +1,662 @@
+// Allocators whose upstream comes back: at every call of it, before and after it works, each act.
+#include <cairn/alloc/array_recycler.hpp>
+#include <cairn/alloc/best_fit.hpp>
+#include <cairn/alloc/builder.hpp>
+#include <cairn/alloc/concurrent_heap.hpp>
+#include <cairn/alloc/frame_arena.hpp>
+#include <cairn/alloc/growing_arena.hpp>
+#include <cairn/alloc/half_fit.hpp>
+#include <cairn/alloc/heap.hpp>
+#include <cairn/core/allocator_ref.hpp>
+#include <cairn/movable/offset_heap.hpp>
+#include <cairn/movable/relocatable_heap.hpp>
+#include <cairn/os/system_allocator.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <utility>
+
+#include "script.hpp"
+
+namespace { namespace allocator_cells {
+
+using namespace cairn;
+using namespace callback_tests;
+
+/// An upstream that acts at one point: two points a call, in front of it and behind it.
+class acting_memory {
+public:
+    template <class Act>
+    static void act_at(std::size_t point, const Act& act) noexcept {
+        points = 0;
+        left = point;
+        object = &act;
+        run = [](const void* a) { (*static_cast<const Act*>(a))(); };
+    }
+    static void begin() noexcept { points = 0; }
+    static void stop() noexcept { run = nullptr; }
+    [[nodiscard]] static bool has_acted() noexcept { return run == nullptr; }
+
+    static void* allocate(std::size_t size, alignment align) noexcept {
+        reach();
+        void* const p = system_memory().allocate(size, align);
+        check(p != nullptr, "memory");
+        std::memset(p, 0xc3, std::min(size, looked_at));
+        held += size;
+        reach();
+        return p;
+    }
+    static void deallocate(void* p, std::size_t size, alignment align) noexcept {
+        reach();
+        check(held >= size, "no more comes back than went out");
+        held -= size;
+        std::memset(p, 0xdd, std::min(size, looked_at));
+        system_memory().deallocate(p, size, align);
+        reach();
+    }
+
+    static inline std::size_t points = 0;
+    static inline std::size_t held = 0;
+    static constexpr std::size_t looked_at = 65'536;  // bytes of a block that are written to
+
+private:
+    static void reach() noexcept {
+        ++points;
+        if (run == nullptr || left-- != 0) { return; }
+        std::exchange(run, nullptr)(object);
+    }
+    static inline std::size_t left = 0;
+    static inline const void* object = nullptr;
+    static inline void (*run)(const void*) = nullptr;
+};
+inline constinit acting_memory upstream;
+
+template <class World>
+struct cause {
+    const char* name;
+    void (*run)(World&);
+};
+template <class World>
+struct deed {
+    const char* name;
+    void (*run)(World&);
+    bool works = true;
+};
+
+/// Every point of every cause with every act.
+template <class World, std::size_t Causes, std::size_t Deeds>
+void expect_points(const char* name, const cause<World> (&causes)[Causes],
+                   const deed<World> (&deeds)[Deeds]) {
+    for (const cause<World>& why : causes) {
+        std::size_t points = 0;
+        expect(name, why.name, "nothing", true, [&] {
+            World world;
+            acting_memory::begin();
+            why.run(world);
+            check(acting_memory::points != 0, "the upstream was called");
+        });
+        {
+            World world;
+            acting_memory::begin();
+            why.run(world);
+            points = acting_memory::points;
+        }
+        for (const deed<World>& what : deeds) {
+            const auto at = [&](std::size_t point) {
+                {
+                    World world;
+                    const auto once = [&] { what.run(world); };
+                    acting_memory::act_at(point, once);
+                    why.run(world);
+                    check(acting_memory::has_acted(), "the upstream came back");
+                    world.expect_whole();
+                }
+                check(acting_memory::held == 0, "all memory has come back");
+            };
+            if (what.works) {
+                expect(name, why.name, what.name, true, [&] {
+                    for (std::size_t point = 0; point < points; ++point) { at(point); }
+                });
+                continue;
+            }
+            for (std::size_t point = 0; point < points; ++point) {
+                expect(name, why.name, what.name, false, [&] { at(point); });
+            }
+        }
+    }
+}
+
+/// Blocks of an allocator, each with its own bytes.
+template <class Allocator>
+struct blocks {
+    struct block {
+        unsigned char* at;
+        std::size_t size;
+        unsigned char fill;
+    };
+    template <class... Args>
+    explicit blocks(Args&&... args)
+        : owner{std::in_place, std::forward<Args>(args)...}, from{&*owner} {}
+
+    void take(std::size_t size, std::size_t times = 1) {
+        for (; times != 0; --times) {
+            auto* const p = static_cast<unsigned char*>(from->allocate(size, default_alignment));
+            check(p != nullptr, "memory");
+            check(count < 512, "room in the list");
+            std::memset(p, ++filled, std::min<std::size_t>(size, looked_at));
+            list[count++] = {p, size, filled};
+        }
+    }
+    void give() {
+        if (count == 0) { return; }
+        const block gone = list[--count];
+        expect_bytes(gone);
+        from->deallocate(gone.at, gone.size, default_alignment);
+    }
+    void give_all() {
+        while (count != 0) { give(); }
+    }
+    void forget_all() { count = 0; }
+    void expect_all() const {
+        for (std::size_t i = 0; i < count; ++i) { expect_bytes(list[i]); }
+    }
+
+    std::optional<Allocator> owner;
+    Allocator* from;
+    block list[512];
+    std::size_t count = 0;
+    unsigned char filled = 0;
+
+private:
+    static constexpr std::size_t looked_at = 64;  // bytes of a block
+    static void expect_bytes(const block& b) {
+        for (std::size_t i = 0; i < std::min<std::size_t>(b.size, looked_at); ++i) {
+            check(b.at[i] == b.fill, "a block keeps its bytes");
+        }
+    }
+};
+
+// ---- heaps
+
+template <class Fit>
+struct heap_world : blocks<heap<Fit>> {
+    heap_world() : blocks<heap<Fit>>{grow_by{16 * 1024}, allocator_ref{upstream}} {
+        this->take(500, 5);
+    }
+    void expect_whole() {
+        if (!this->owner) { return; }
+        this->from->validate();
+        this->expect_all();
+        this->take(400, 60);
+        this->expect_all();
+        this->from->validate();
+        this->give_all();
+        this->from->trim();
+        this->from->validate();
+        check(this->from->stats().region_count == 0, "all regions go back");
+    }
+};
+
+template <class World>
+constexpr cause<World> causes_of_heaps[] = {
+    {"grows", [](World& w) { w.take(500, 40); }},
+    {"grows by a large block", [](World& w) { w.take(40'000); }},
+    {"gives all and trims",
+     [](World& w) {
+         w.take(500, 60);
+         w.give_all();
+         w.from->trim();
+     }},
+    {"gives a region that is empty for long",
+     [](World& w) {
+         w.take(60'000);
+         w.give();
+         // Of a size of which no block waits.
+         for (int i = 0; i < 6000 && acting_memory::points < 4; ++i) {
+             w.take(5000);
+             w.give();
+         }
+         check(acting_memory::points >= 4, "a region goes back");
+     }},
+};
+template <class World>
+constexpr deed<World> deeds_of_heaps[] = {
+    {"takes one", [](World& w) { w.take(32); }},
+    {"grows", [](World& w) { w.take(500, 40); }},
+    {"grows by a large block", [](World& w) { w.take(40'000); }},
+    {"gives one", [](World& w) { w.give(); }},
+    {"gives all", [](World& w) { w.give_all(); }},
+    {"trims", [](World& w) { w.from->trim(); }},
+    {"gives all and trims",
+     [](World& w) {
+         w.give_all();
+         w.from->trim();
+     }},
+    {"resets",
+     [](World& w) {
+         w.forget_all();
+         w.from->reset();
+     }},
+    {"looks",
+     [](World& w) {
+         w.from->validate();
+         w.expect_all();
+     }},
+};
+
+template <class Fit>
+void expect_heap(const char* name) {
+    using world = heap_world<Fit>;
+    expect_points(name, causes_of_heaps<world>, deeds_of_heaps<world>);
+    const cause<world> end[] = {{"ends", [](world& w) { w.owner.reset(); }}};
+    const deed<world> uses[] = {
+        {"takes one", [](world& w) { w.take(32); }, false},
+        {"grows", [](world& w) { w.take(40'000); }, false},
+        {"gives one",
+         [](world& w) { w.from->deallocate(w.list[0].at, w.list[0].size, default_alignment); },
+         false},
+        {"trims", [](world& w) { w.from->trim(); }},
+    };
+    expect_points(name, end, uses);
+}
+
+TEST(callbacks, of_the_upstream_of_a_heap) {
+    expect_heap<good_fit>("heap<good_fit>");
+    expect_heap<strict_good_fit>("heap<strict_good_fit>");
+    expect_heap<best_fit>("heap<best_fit>");
+    expect_heap<half_fit>("heap<half_fit>");
+}
+
+// ---- arenas
+
+template <class Arena>
+struct arena_world : blocks<Arena> {
+    template <class... Args>
+    explicit arena_world(Args&&... args) : blocks<Arena>{std::forward<Args>(args)...} {
+        this->take(100);
+        this->take(40);
+    }
+    void reset() {
+        this->forget_all();
+        if constexpr (requires { this->from->swap(); }) {
+            this->from->swap();
+        } else {
+            this->from->reset();
+        }
+    }
+    void look() {
+        if constexpr (requires { this->from->validate(); }) { this->from->validate(); }
+        this->expect_all();
+    }
+    void expect_whole() {
+        if (!this->owner) { return; }
+        look();
+        this->take(60, 20);
+        look();
+        reset();
+        this->take(60, 20);
+        look();
+    }
+};
+struct growing_world : arena_world<growing_arena> {
+    growing_world() : arena_world{std::size_t{256}, allocator_ref{upstream}} {}
+};
+struct keeping_world : arena_world<growing_arena> {
+    keeping_world()
+        : arena_world{std::size_t{256}, allocator_ref{upstream},
+                      growing_arena::options{.on_reset = reset_policy::keep(1000)}} {}
+};
+struct frame_world : arena_world<frame_arena<2>> {
+    frame_world() : arena_world{std::size_t{256}, allocator_ref{upstream}} {}
+};
+struct recycling_world : arena_world<array_recycler<growing_arena>> {
+    recycling_world() : arena_world{std::size_t{256}, allocator_ref{upstream}} {}
+};
+
+template <class World>
+constexpr cause<World> causes_of_arenas[] = {
+    {"grows", [](World& w) { w.take(100, 40); }},
+    {"grows by a large block", [](World& w) { w.take(90'000); }},
+    {"grows, resets",
+     [](World& w) {
+         w.take(200, 20);
+         w.take(90'000);
+         w.reset();
+     }},
+};
+template <class World>
+constexpr deed<World> deeds_of_arenas[] = {
+    {"takes one", [](World& w) { w.take(32); }},
+    {"grows", [](World& w) { w.take(500, 40); }},
+    {"grows by a large block", [](World& w) { w.take(95'000); }},
+    {"gives one", [](World& w) { w.give(); }},
+    {"resets", [](World& w) { w.reset(); }},
+    {"looks", [](World& w) { w.look(); }},
+};
+template <class World>
+constexpr cause<World> causes_of_trim[] = {
+    {"trims",
+     [](World& w) {
+         w.take(200, 20);
+         w.reset();
+         w.take(200, 20);
+         w.take(90'000);
+         w.reset();
+         (void)w.from->trim();
+     }},
+    {"reserves", [](World& w) { check(w.from->reserve(5000), "memory"); }},
+};
+template <class World>
+constexpr deed<World> deeds_of_trim[] = {
+    {"trims", [](World& w) { (void)w.from->trim(); }},
+    {"reserves", [](World& w) { check(w.from->reserve(9000), "memory"); }},
+    {"resets and trims",
+     [](World& w) {
+         w.reset();
+         (void)w.from->trim();
+     }},
+    {"gives all back",
+     [](World& w) {
+         w.forget_all();
+         w.from->reset(reset_policy::release());
+     }},
+};
+
+TEST(callbacks, of_the_upstream_of_an_arena) {
+    expect_points("growing_arena", causes_of_arenas<growing_world>, deeds_of_arenas<growing_world>);
+    expect_points("growing_arena", causes_of_arenas<growing_world>, deeds_of_trim<growing_world>);
+    expect_points("growing_arena", causes_of_trim<growing_world>, deeds_of_arenas<growing_world>);
+    expect_points("growing_arena", causes_of_trim<growing_world>, deeds_of_trim<growing_world>);
+    expect_points("growing_arena, keep", causes_of_arenas<keeping_world>,
+                  deeds_of_arenas<keeping_world>);
+    expect_points("growing_arena, keep", causes_of_arenas<keeping_world>,
+                  deeds_of_trim<keeping_world>);
+    expect_points("frame_arena", causes_of_arenas<frame_world>, deeds_of_arenas<frame_world>);
+    expect_points("array_recycler", causes_of_arenas<recycling_world>,
+                  deeds_of_arenas<recycling_world>);
+    const cause<growing_world> end[] = {{"ends", [](growing_world& w) { w.owner.reset(); }}};
+    const deed<growing_world> uses[] = {{"takes one", [](growing_world& w) { w.take(32); }, false}};
+    expect_points("growing_arena", end, uses);
+}
+
+// ---- heaps whose blocks move, and builders
+
+struct moving_world {
+    moving_world() { add(3); }
+    void add(int times) {
+        for (; times != 0; --times) {
+            const auto h = heap.allocate(64);
+            check(static_cast<bool>(h), "memory");
+            std::memset(heap.get(h), count, 64);
+            handles[count++] = h;
+        }
+    }
+    void remove() { heap.deallocate(handles[--count]); }
+    void look() {
+        for (int i = 0; i < count; ++i) {
+            check(heap.contains(handles[i]), "a handle finds its object");
+            const auto* const p = static_cast<const unsigned char*>(heap.get(handles[i]));
+            check(p[0] == i && p[63] == i, "an object keeps its bytes");
+        }
+        check(heap.stats().object_count == static_cast<std::size_t>(count), "all are counted");
+    }
+    void expect_whole() {
+        look();
+        heap.validate();
+        add(20);
+        look();
+        (void)heap.compact();
+        look();
+        while (count != 0) { remove(); }
+        heap.validate();
+    }
+
+    relocatable_heap heap{std::size_t{64 * 1024}, allocator_ref{upstream}};
+    relocatable_heap::handle_type handles[256];
+    int count = 0;
+};
+
+TEST(callbacks, of_the_upstream_of_a_relocatable_heap) {
+    using world = moving_world;
+    const cause<world> causes[] = {
+        {"adds", [](world& w) { w.add(150); }},
+        {"trims",
+         [](world& w) {
+             w.add(150);
+             while (w.count > 3) { w.remove(); }
+             (void)w.heap.trim();
+         }},
+    };
+    const deed<world> deeds[] = {
+        {"looks", [](world& w) { w.look(); }},
+        {"adds", [](world& w) { w.add(1); }, false},
+        {"removes", [](world& w) { w.remove(); }, false},
+        {"compacts", [](world& w) { (void)w.heap.compact(); }, false},
+        {"trims", [](world& w) { (void)w.heap.trim(); }, false},
+        {"pins", [](world& w) { (void)w.heap.pin(w.handles[0]); }, false},
+    };
+    expect_points("relocatable_heap", causes, deeds);
+}
+
+struct offsets_world {
+    offsets_world() { add(3); }
+    void add(int times) {
+        for (; times != 0; --times) {
+            const auto a = heap.allocate(48, 64, static_cast<std::uint64_t>(count));
+            check(static_cast<bool>(a), "room");
+            list[count++] = a;
+        }
+    }
+    void remove_every_second() {
+        int kept = 0;
+        for (int i = 0; i < count; ++i) {
+            if (i % 2 == 0) {
+                heap.deallocate(list[i]);
+            } else {
+                list[kept++] = list[i];
+            }
+        }
+        count = kept;
+    }
+    void look() {
+        for (int i = 0; i < count; ++i) {
+            check(heap.contains(list[i]), "an allocation is there");
+            for (int j = 0; j < i; ++j) {
+                check(heap.offset(list[i]) != heap.offset(list[j]), "no two share their place");
+            }
+        }
+    }
+    void expect_whole() {
+        look();
+        heap.validate();
+        add(20);
+        look();
+        heap.validate();
+    }
+
+    offset_heap heap{1 << 20, allocator_ref{upstream}};
+    offset_allocation list[1024];
+    int count = 0;
+};
+
+TEST(callbacks, of_the_upstream_of_an_offset_heap) {
+    using world = offsets_world;
+    const cause<world> causes[] = {
+        {"adds", [](world& w) { w.add(200); }},
+        {"resizes",
+         [](world& w) {
+             w.add(120);
+             for (int i = 0; i < w.count; ++i) { (void)w.heap.try_resize(w.list[i], 16); }
+         }},
+        {"plans",
+         [](world& w) {
+             w.add(120);
+             w.remove_every_second();
+             offset_heap::move moves[32];
+             const std::size_t n = w.heap.plan(
+                 moves, 32, {.move_count_max = 32, .size_max = 1 << 20, .step_count_max = 1000});
+             for (std::size_t i = 0; i < n; ++i) { w.heap.cancel(moves[i]); }
+             w.add(120);
+         }},
+    };
+    const deed<world> deeds[] = {
+        {"looks",
+         [](world& w) {
+             w.heap.validate();
+             w.look();
+         }},
+        {"adds", [](world& w) { w.add(1); }},
+        {"adds many", [](world& w) { w.add(300); }},
+        {"removes", [](world& w) { w.remove_every_second(); }},
+    };
+    expect_points("offset_heap", causes, deeds);
+}
+
+struct building_world {
+    void push(int times) {
+        for (; times != 0; --times) {
+            check(list->push_back(static_cast<int>(list->size())), "memory");
+        }
+    }
+    void look() {
+        for (std::size_t i = 0; i < list->size(); ++i) {
+            check((*list)[i] == static_cast<int>(i), "an element keeps its value");
+        }
+    }
+    void expect_whole() {
+        if (!list) { return; }
+        look();
+        push(100);
+        look();
+        const slice<int> all = list->finish();
+        check(all.size() >= 100, "all elements are there");
+        acting_memory::deallocate(all.data(), all.size_bytes(), alignment::of<int>());
+    }
+    struct exact {  // a list of elements gives its unused room back
+        static void* allocate(std::size_t size, alignment align) noexcept {
+            return acting_memory::allocate(size, align);
+        }
+        static void deallocate(void* p, std::size_t size, alignment align) noexcept {
+            acting_memory::deallocate(p, size, align);
+        }
+        static bool try_resize(void*, std::size_t, std::size_t, alignment) noexcept {
+            return false;
+        }
+    };
+    static inline exact memory;
+    std::optional<builder<int>> list{std::in_place, allocator_ref{memory}, 1};
+};
+
+TEST(callbacks, of_the_upstream_of_a_builder) {
+    using world = building_world;
+    const cause<world> causes[] = {{"grows", [](world& w) { w.push(156); }}};
+    const deed<world> deeds[] = {
+        {"looks", [](world& w) { w.look(); }},
+        {"pushes", [](world& w) { w.push(1); }, false},
+        {"finishes", [](world& w) { (void)w.list->finish(); }, false},
+    };
+    expect_points("builder", causes, deeds);
+}
+
+// ---- a heap of many threads
+
+struct shared_world : blocks<concurrent_heap> {
+    shared_world() : blocks{allocator_ref{upstream}} { take(500, 5); }
+    void expect_whole() {
+        if (!owner) { return; }
+        from->validate();
+        expect_all();
+        take(400, 60);
+        expect_all();
+        give_all();
+        (void)from->trim();
+        from->validate();
+        check(from->stats().segment_size == 0, "all segments go back");
+    }
+};
+
+TEST(callbacks, of_the_upstream_of_a_concurrent_heap) {
+    using world = shared_world;
+    const cause<world> causes[] = {
+        {"takes a segment",
+         [](world& w) {
+             w.take(3000, 100);
+             w.take(60'000, 60);
+         }},
+        {"takes a large block", [](world& w) { w.take(6'000'000); }},
+        {"gives a large block",
+         [](world& w) {
+             w.take(6'000'000);
+             w.give();
+         }},
+        {"gives all and trims",
+         [](world& w) {
+             w.take(60'000, 60);
+             w.give_all();
+             (void)w.from->trim();
+         }},
+        {"reserves", [](world& w) { check(w.from->reserve(8'000'000), "memory"); }},
+    };
+    const deed<world> deeds[] = {
+        {"takes one", [](world& w) { w.take(32); }},
+        {"takes many", [](world& w) { w.take(500, 90); }},
+        {"takes some of a size", [](world& w) { w.take(3000, 3); }},
+        {"takes a segment", [](world& w) { w.take(60'000, 90); }},
+        {"takes a large block", [](world& w) { w.take(7'000'000); }},
+        {"gives one", [](world& w) { w.give(); }},
+        {"gives all", [](world& w) { w.give_all(); }},
+        {"gives all and trims",
+         [](world& w) {
+             w.give_all();
+             (void)w.from->trim();
+         }},
+        {"reserves", [](world& w) { check(w.from->reserve(9'000'000), "memory"); }},
+        {"leaves", [](world& w) { w.from->release_this_thread(); }},
+        {"looks",
+         [](world& w) {
+             w.from->validate();
+             w.expect_all();
+         }},
+    };
+    expect_points("concurrent_heap", causes, deeds);
+    const cause<world> end[] = {{"ends", [](world& w) { w.owner.reset(); }}};
+    const deed<world> uses[] = {
+        {"takes one", [](world& w) { w.take(32); }, false},
+        {"takes a large block", [](world& w) { w.take(7'000'000); }, false},
+        {"gives one",
+         [](world& w) { w.from->deallocate(w.list[0].at, w.list[0].size, default_alignment); },
+         false},
+    };
+    expect_points("concurrent_heap", end, uses);
+}
+
+// ---- after the end: a static object that ends later uses them
+
+template <class Allocator>
+void expect_end_is_seen(const char* name) {
+    expect(name, "after the end", "takes one", false, [] {
+        alignas(Allocator) static unsigned char room[sizeof(Allocator)];
+        auto* const volatile one = ::new (static_cast<void*>(room)) Allocator{};
+        for (int i = 0; i < 3; ++i) { one->deallocate(one->allocate(100), 100); }
+        one->~Allocator();
+        (void)one->allocate(100);
+    });
+    expect(name, "after the end", "gives one", false, [] {
+        alignas(Allocator) static unsigned char room[sizeof(Allocator)];
+        auto* const volatile one = ::new (static_cast<void*>(room)) Allocator{};
+        void* const p = one->allocate(100);
+        one->~Allocator();
+        one->deallocate(p, 100);
+    });
+}
+
+TEST(callbacks, after_the_end_of_an_allocator) {
+    expect_end_is_seen<heap<>>("heap");
+    expect_end_is_seen<heap<best_fit>>("heap<best_fit>");
+    expect_end_is_seen<growing_arena>("growing_arena");
+    expect_end_is_seen<concurrent_heap>("concurrent_heap");
+}
+
+}}  // namespace ::allocator_cells
