@@ -239,13 +239,15 @@ TEST(table, a_visitor_may_hand_its_row_to_functions_of_any_kind) {
 
 TEST(table, a_row_that_a_visitor_keeps_names_the_row_after_the_loop) {
     table<mote, split_soa> t;
-    for (int i = 0; i < 40; ++i) { ASSERT_TRUE(t.push_back(mote{{}, {}, 1, i})); }
+    for (int i = 0; i < 200; ++i) { ASSERT_TRUE(t.push_back(mote{{}, {}, 1, i})); }
     std::vector<std::function<int()>> ids;
     std::vector<int*> places;
-    t.for_each([&](auto&& row) {
-        places.push_back(&get<&mote::id>(row));
-        ids.push_back([row] { return get<&mote::id>(row); });
-        get<&mote::id>(row) += 1;
+    t.for_each_batch(64, [&](auto part) {
+        part.for_each([&](auto&& row) {
+            places.push_back(&get<&mote::id>(row));
+            ids.push_back([row] { return get<&mote::id>(row); });
+            get<&mote::id>(row) += 1;
+        });
     });
     for (std::size_t i = 0; i < t.size(); ++i) {
         EXPECT_EQ(ids[i](), static_cast<int>(i) + 1);
