@@ -44,6 +44,26 @@ TEST(message_queue, carries_handles_to_the_thread_that_owns_their_objects) {
     EXPECT_EQ(*owner.find(got), 7);
 }
 
+TEST(message_queue, a_message_may_be_aligned_to_more_than_a_cache_line) {
+    struct alignas(256) wide {
+        int number = 0;
+    };
+    struct noting {
+        alignment asked{1};
+        void* allocate(std::size_t size, alignment align) noexcept {
+            asked = align;
+            return system_memory().allocate(size, align);
+        }
+        void deallocate(void* p, std::size_t size, alignment align) noexcept {
+            EXPECT_EQ(align, asked);
+            system_memory().deallocate(p, size, align);
+        }
+    };
+    noting upstream;
+    const message_queue<wide> q{upstream, {.capacity = 2}};
+    EXPECT_EQ(upstream.asked, alignment{256});
+}
+
 TEST(message_queue, a_full_one_refuses_and_is_unchanged) {
     message_queue<int> q{{.capacity = 8}};
     for (int i = 0; i < 8; ++i) { EXPECT_TRUE(q.try_push(i)); }

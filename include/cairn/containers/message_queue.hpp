@@ -70,7 +70,7 @@ public:
         : upstream_{upstream} {
         if (how.capacity > capacity_max) { return; }
         const std::size_t count = std::bit_ceil(how.capacity < 2 ? std::size_t{2} : how.capacity);
-        void* const memory = upstream_.allocate(count * sizeof(cell), detail::cache_line_alignment);
+        void* const memory = upstream_.allocate(count * sizeof(cell), cell_alignment);
         if (memory == nullptr) { return; }
         capacity_ = count;
         cells_ = static_cast<cell*>(memory);
@@ -82,7 +82,7 @@ public:
     /// Messages that were not popped are dropped. Requires: no thread uses the queue.
     ~message_queue() {
         if (cells_ != nullptr) {
-            upstream_.deallocate(cells_, capacity_ * sizeof(cell), detail::cache_line_alignment);
+            upstream_.deallocate(cells_, capacity_ * sizeof(cell), cell_alignment);
         }
     }
     message_queue(const message_queue&) = delete;
@@ -116,6 +116,8 @@ public:
 private:
     using ring = detail::message_ring<T>;
     using cell = typename ring::cell;
+    static constexpr alignment cell_alignment{alignof(cell) > cache_line_size ? alignof(cell)
+                                                                              : cache_line_size};
     static constexpr std::size_t capacity_max = std::size_t{1} << 32;  // times a cell fits SIZE_MAX
     static_assert(sizeof(cell) <= SIZE_MAX / capacity_max);
 
