@@ -316,6 +316,9 @@ bool concurrent_heap::reserve(std::size_t size) noexcept {
            units_.reserve((size + detail::unit_size - 1) / detail::unit_size);
 }
 
-void concurrent_heap::release_this_thread() noexcept { detail::cache_registry::detach(*this); }
+void concurrent_heap::release_this_thread() noexcept {
+    // A stack of the cache is being filled there.
+    if (!units_.is_in_turn()) { detail::cache_registry::detach(*this); }
+}
 
 }}  // namespace cairn::CAIRN_FLAVOUR

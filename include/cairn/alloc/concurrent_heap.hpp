@@ -174,6 +174,7 @@ public:
     // -------------------------------------------------------------------- giving back
 
     /// Gives up what the calling thread holds: before it sleeps, at the end of a job.
+    /// Does nothing in a call of upstream, which may come in the middle of an allocation.
     void release_this_thread() noexcept;
 
     /// Gives waiting batches back to their chunks, and free memory to upstream or the system. Each

@@ -228,13 +228,15 @@ bool unit_store::resize(unit_record& r, std::size_t count) noexcept {
 // ------------------------------------------------------------------------------------------------
 // segments
 
+bool unit_store::is_in_turn() const noexcept {
+    return thread_in_turn_.load(memory_order::relaxed) == &this_thread;
+}
+
 /// Calls upstream. Where that comes back to the heap on this thread, it asks once more and does not
 /// wait for itself. (Relaxed: a thread finds its own address only where it stored it.)
 template <class Call>
 decltype(auto) unit_store::in_turn(Call call) noexcept {
-    if (!needs_lock_ || thread_in_turn_.load(memory_order::relaxed) == &this_thread) {
-        return call();
-    }
+    if (!needs_lock_ || is_in_turn()) { return call(); }
     const lock_scope held{upstream_lock_};
     struct turn {
         explicit turn(atomic<const void*>& of) noexcept : thread{of} {

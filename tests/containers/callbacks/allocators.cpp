@@ -582,7 +582,7 @@ TEST(callbacks, of_the_upstream_of_a_concurrent_heap) {
     const cause<world> causes[] = {
         {"takes a segment",
          [](world& w) {
-             w.take(3000, 100);
+             w.take(20'000, 250);
              w.take(60'000, 60);
          }},
         {"takes a large block", [](world& w) { w.take(6'000'000); }},
@@ -602,7 +602,7 @@ TEST(callbacks, of_the_upstream_of_a_concurrent_heap) {
     const deed<world> deeds[] = {
         {"takes one", [](world& w) { w.take(32); }},
         {"takes many", [](world& w) { w.take(500, 90); }},
-        {"takes some of a size", [](world& w) { w.take(3000, 3); }},
+        {"takes some of a size", [](world& w) { w.take(20'000); }},
         {"takes a segment", [](world& w) { w.take(60'000, 90); }},
         {"takes a large block", [](world& w) { w.take(7'000'000); }},
         {"gives one", [](world& w) { w.give(); }},

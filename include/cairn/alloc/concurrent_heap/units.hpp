@@ -126,6 +126,8 @@ public:
     [[nodiscard]] std::size_t segment_size() noexcept;
     [[nodiscard]] std::size_t free_size() noexcept;
     [[nodiscard]] mutex& lock() noexcept { return lock_; }
+    /// True on the thread whose call of upstream runs now.
+    [[nodiscard]] bool is_in_turn() const noexcept;
     /// In the child of a fork(), where the thread that asked does not exist.
     void forget_turn() noexcept {
         upstream_lock_.forget_holder();
