@@ -159,7 +159,7 @@ inline void basic_offset_heap<Offset>::deallocate(offset_allocation a, call_site
 
 // ---------------------------------------------------------------------------- nodes
 
-/// Requires: have_nodes(1).
+/// Requires: a node is unused.
 template <std::unsigned_integral Offset>
 inline std::uint32_t basic_offset_heap<Offset>::take_node() noexcept {
     --unused_count_;
