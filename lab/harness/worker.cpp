@@ -186,7 +186,8 @@ bool worker::start_in_process(const contender& who) {
 
 void worker::ask(std::uint64_t repetitions, std::uint64_t warm_up) {
     if (here_ != nullptr) return;
-    const command c{repetitions, warm_up, tries_};
+    // Without a warm-up nothing is kept of it but how long it took, all tries together.
+    const command c{repetitions, warm_up, warm_up == 0 ? 1 : tries_};
     (void)child_.send(&c, sizeof c);  // a process that has ended does not answer either
     is_asked_ = true;
 }
