@@ -40,7 +40,8 @@ concurrent_pool::~concurrent_pool() {
     // Off the list of names before the chunks go: a report must not look for an address in them.
     if (options_.name != nullptr) { set_name(nullptr); }
     if constexpr (asserts_enabled) { begin_end(); }
-    while (chunk_count_ != 0) { give_chunk_back(*chunks_[--chunk_count_]); }
+    const std::size_t count = std::exchange(chunk_count_, 0);  // look-ups find none meanwhile
+    for (std::size_t i = 0; i < count; ++i) { give_chunk_back(*chunks_[i]); }
     if (chunks_ != first_chunks_) {
         upstream_.deallocate(chunks_, chunk_capacity_ * sizeof(chunk*), default_alignment);
     }
