@@ -22,14 +22,6 @@ struct six {
     cairn::field<K, float> x, y, vx, vy, life, heat;
 };
 
-struct plain_six {
-    float x, y, vx, vy, life, heat;
-};
-struct plain_wide {
-    vec3 p, v, a, b, c, d;
-    float e, f, g, h, i, j, k, l, m;
-};
-
 extern "C" {
 void index_soa(cairn::table_view<wide<>, cairn::soa> rows, float dt) {
     for (std::size_t n = 0; n < rows.size(); ++n) { rows[n].p += rows[n].v * dt; }
@@ -45,26 +37,13 @@ void index_split(cairn::table_view<wide<>, cairn::split_soa> rows, float dt) {
 }
 }
 
-// Called by name in run_called() and run_in_steps(), which gcc does not inline: the loops stand
-// there.
+// Called by name in run_called(), which gcc does not inline: the loops stand there.
 void for_each_six(cairn::table_view<six<>, cairn::soa> rows, float dt) {
     rows.for_each([dt](auto&& r) {
         r.x += r.vx * dt;
         r.y += r.vy * dt;
         r.life -= dt;
     });
-}
-void for_each_plain(cairn::table_view<plain_six, cairn::soa> rows, float dt) {
-    rows.for_each([&](auto&& r) {
-        auto [x, y, vx, vy, life, heat] = r;
-        x += vx * dt;
-        y += vy * dt;
-        life -= dt;
-    });
-}
-void for_each_split(cairn::table_view<plain_wide, cairn::split_soa> rows, float dt) {
-    using cairn::get;
-    rows.for_each([&](auto&& r) { get<&plain_wide::p>(r) += get<&plain_wide::v>(r) * dt; });
 }
 void each_two(cairn::table_view<six<>, cairn::soa> rows, float dt) {
     rows.each<&six<>::x, &six<>::vx>([dt](float& x, const float& vx) { x += vx * dt; });

@@ -26,7 +26,7 @@
 //            that block, because its arguments may lie in the table. 3. The other rows move, a
 //            column at a time, and the old block is freed. 4. Attached columns follow.
 // Loops:     for_each and each are vectorised by gcc and clang, other loops by clang. gcc 12 at -O2
-//            vectorises them where the function takes auto&&, or fields (docs/choosing.md).
+//            vectorises for_each where the fields of rows have names (docs/choosing.md).
 // Cost:      push_back: one compare and a store per column; amortised one copy of each column per
 //            doubling. swap_erase: one row's fields. No column pointer is stored.
 // Threads:   as std::vector.

@@ -3,10 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <functional>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
 #include "containers/table/rows.hpp"
 #include "support/layouts.hpp"
@@ -159,100 +157,6 @@ TYPED_TEST(table_in, plain_structs_are_named_by_member_pointers) {
     EXPECT_EQ((get<&plain::life>(t[4])), 9.0f);
     std::ranges::sort(t, std::ranges::greater{}, key<&plain::life>);
     EXPECT_EQ((get<&plain::life>(t[0])), 9.0f);
-}
-
-namespace {
-
-struct mote {
-    vec3 position;
-    vec3 velocity;
-    float life = 1;
-    int id = 0;
-};
-void change(auto&& row, auto use) {
-    get<&mote::life>(row) += 1;
-    auto&& [position, velocity, life, id] = row;
-    part<&vec3::x>(velocity) += life;
-    use(row);
-    life -= 0.5f;
-    part<&vec3::y>(position) += life;
-    id += static_cast<int>(life);
-}
-void step(auto&& row) {
-    get<&mote::life>(row) = get<&mote::life>(row) * 2 + static_cast<float>(get<&mote::id>(row));
-    get<&mote::position>(row) += get<&mote::velocity>(row);
-}
-template <class Row, class Layout, bool IsConst>
-void step_deduced(table_row<Row, Layout, IsConst> row) {
-    step(row);
-}
-/// change(row, use) of all rows, beside change(value, step) of values.
-template <class Layout>
-void expect_steps(auto use) {
-    for (int rows : {0, 1, 15, 16, 17, 100}) {
-        table<mote, Layout> t;
-        std::vector<mote> expected;
-        for (int i = 0; i < rows; ++i) {
-            const auto f = static_cast<float>(i);
-            expected.push_back({{f, 1, 2}, {1, f, 3}, static_cast<float>(i % 7), i});
-            ASSERT_TRUE(t.push_back(expected.back()));
-        }
-        t.for_each([use](auto&& row) { change(row, use); });
-        for (mote& m : expected) {
-            change(m, [](mote& row) { step(row); });
-        }
-        for (std::size_t i = 0; i < t.size(); ++i) {
-            const mote got = t[i];
-            EXPECT_TRUE(got.position == expected[i].position && got.life == expected[i].life &&
-                        got.velocity == expected[i].velocity && got.id == expected[i].id)
-                << i << " of " << rows;
-        }
-    }
-}
-
-/// In the loops of plain structs by gcc at -O2, the row that a visitor gets has pointers which the
-/// compiler takes as disjoint from all others, and these functions go by other pointers.
-template <class Layout>
-void expect_functions_see_the_row() {
-    using one = typename table<mote, Layout>::reference;
-    expect_steps<Layout>([](one r) { step(r); });
-    expect_steps<Layout>([](const one& r) { step(r); });
-    expect_steps<Layout>([](auto& r) { step_deduced(r); });
-    expect_steps<Layout>([](auto& r) {
-        mote taken = cairn::take(r);
-        step(taken);
-        r = std::move(taken);
-    });
-    expect_steps<Layout>([](auto& r) {
-        one same = r;
-        step(same);
-        r = one{r};
-    });
-}
-
-}  // namespace
-
-TEST(table, a_visitor_may_hand_its_row_to_functions_of_any_kind) {
-    expect_functions_see_the_row<soa>();
-    expect_functions_see_the_row<split_soa>();
-}
-
-TEST(table, a_row_that_a_visitor_keeps_names_the_row_after_the_loop) {
-    table<mote, split_soa> t;
-    for (int i = 0; i < 200; ++i) { ASSERT_TRUE(t.push_back(mote{{}, {}, 1, i})); }
-    std::vector<std::function<int()>> ids;
-    std::vector<int*> places;
-    t.for_each_batch(64, [&](auto part) {
-        part.for_each([&](auto&& row) {
-            places.push_back(&get<&mote::id>(row));
-            ids.push_back([row] { return get<&mote::id>(row); });
-            get<&mote::id>(row) += 1;
-        });
-    });
-    for (std::size_t i = 0; i < t.size(); ++i) {
-        EXPECT_EQ(ids[i](), static_cast<int>(i) + 1);
-        EXPECT_EQ(places[i], &get<&mote::id>(t[i]));
-    }
 }
 
 TEST(table, rows_of_aos_are_true_references) {

@@ -121,10 +121,6 @@ template <class Numbers, class... T>
 struct loop_columns;
 template <std::size_t... I, class... T>
 struct loop_columns<std::index_sequence<I...>, T...> : loop_column<I, T>... {};
-template <std::size_t N, class T>
-[[CAIRN_FORCE_INLINE]] inline T* column_number(const loop_column<N, T>& column) noexcept {
-    return column.cells;
-}
 
 /// The fields of a row or of a value, an lvalue each.
 template <std::size_t Count, class From, class F>
@@ -240,7 +236,7 @@ public:
     /// Row `index` of the block at `base`, which is laid out for `capacity` rows.
     [[CAIRN_FORCE_INLINE]] constexpr table_row(std::byte* base, std::size_t capacity,
                                                std::size_t index) noexcept
-        : index_{index}, base_{base}, capacity_{capacity} {}
+        : base_{base}, capacity_{capacity}, index_{index} {}
 
     /// Copies the reference, as T& is copied: both name the same row.
     table_row(const table_row&) = default;
@@ -258,7 +254,9 @@ public:
     /// f(field...), as the row of named fields has it.
     template <class F>
     constexpr decltype(auto) cairn_visit_fields(F&& f) const {
-        return visit(*this, static_cast<F&&>(f));
+        return [&]<std::size_t... I>(std::index_sequence<I...>) -> decltype(auto) {
+            return call(static_cast<F&&>(f), get<I>()...);
+        }(std::make_index_sequence<layout::field_count>{});
     }
 
     /// A value of the row: a copy of each field.
@@ -295,7 +293,7 @@ public:
         return detail::assign_fields<layout::field_count>(*this, std::move(row));
     }
 
-protected:
+private:
     /// The number of the field that `Key` stands for: `Key` itself where it is a number.
     template <auto Key>
     static consteval std::size_t field_named() {
@@ -308,17 +306,6 @@ protected:
         }
     }
 
-    /// f(field...) of `row`, which is this row or a loop_row.
-    template <class R, class F>
-    static constexpr decltype(auto) visit(const R& row, F&& f) {
-        return [&]<std::size_t... I>(std::index_sequence<I...>) -> decltype(auto) {
-            return call(static_cast<F&&>(f), row.template get<I>()...);
-        }(typename layout::field_numbers{});
-    }
-
-    std::size_t index_;
-
-private:
     /// Binds split_refs, which are prvalues, to the visitor's auto&.
     template <class F, class... T>
     static constexpr decltype(auto) call(F&& f, T&&... fields) {
@@ -327,57 +314,8 @@ private:
 
     std::byte* base_;
     std::size_t capacity_;
+    std::size_t index_;
 };
-
-namespace detail {
-
-/// The row of a plain struct in a loop that has a pointer to each column.
-///
-///      get<F>(), values, assignments            go by these pointers, to which nothing else leads
-///      a function that takes the table_row      goes by the address of the block (may_lead_to)
-template <class Row, class Layout, bool IsConst, class... T>
-class loop_row : public table_row<Row, Layout, IsConst> {
-    using layout = layout_for<Row, Layout>;
-    using columns = loop_columns<std::index_sequence_for<T...>, T...>;
-
-public:
-    /// The row `same`; `cells` are the elements of row 0.
-    [[CAIRN_FORCE_INLINE]] constexpr loop_row(const table_row<Row, Layout, IsConst>& same,
-                                              const columns& cells) noexcept
-        : table_row<Row, Layout, IsConst>{same}, cells_{cells} {}
-    loop_row(const loop_row&) = default;
-    /// Becomes the row `index`: one word is written where the function is not inlined.
-    void go_to(std::size_t index) noexcept { this->index_ = index; }
-
-    template <auto Key>
-    [[nodiscard]] constexpr decltype(auto) get() const noexcept {
-        constexpr std::size_t f = loop_row::template field_named<Key>();
-        return field_refs<Row, Layout, IsConst>::template in<f>(
-            [this]<std::size_t C>()
-                CAIRN_INLINE_LAMBDA { return detail::column_number<C>(cells_) + this->index_; });
-    }
-    template <class F>
-    constexpr decltype(auto) cairn_visit_fields(F&& f) const {
-        return loop_row::visit(*this, static_cast<F&&>(f));
-    }
-    constexpr operator Row() const {
-        return cairn_visit_fields([](auto&... fields) { return Row{fields...}; });
-    }
-    constexpr const loop_row& operator=(const loop_row& other) const {
-        return detail::assign_fields<layout::field_count>(*this, other);
-    }
-    constexpr const loop_row& operator=(const Row& row) const {
-        return detail::assign_fields<layout::field_count>(*this, row);
-    }
-    constexpr const loop_row& operator=(Row&& row) const {
-        return detail::assign_fields<layout::field_count>(*this, std::move(row));
-    }
-
-private:
-    columns cells_;
-};
-
-}  // namespace detail
 
 /// The value of a row, moved out of its fields.
 template <class Row, class Layout>
@@ -416,10 +354,6 @@ struct row_of_impl {
 };
 template <class Row, class Layout, bool IsConst>
 struct row_of_impl<table_row<Row, Layout, IsConst>> {
-    using type = Row;
-};
-template <class Row, class Layout, bool IsConst, class... T>
-struct row_of_impl<loop_row<Row, Layout, IsConst, T...>> {
     using type = Row;
 };
 /// The struct whose fields R has: R is one, or a row of a table.
@@ -727,14 +661,6 @@ struct std::tuple_element<I, cairn::table_row<Row, Layout, IsConst>> {
     using type =
         decltype(std::declval<const cairn::table_row<Row, Layout, IsConst>&>().template get<I>());
 };
-
-template <class Row, class Layout, bool IsConst, class... T>
-struct std::tuple_size<cairn::detail::loop_row<Row, Layout, IsConst, T...>>
-    : std::tuple_size<cairn::table_row<Row, Layout, IsConst>> {};
-
-template <std::size_t I, class Row, class Layout, bool IsConst, class... T>
-struct std::tuple_element<I, cairn::detail::loop_row<Row, Layout, IsConst, T...>>
-    : std::tuple_element<I, cairn::table_row<Row, Layout, IsConst>> {};
 
 template <class View, std::size_t... F>
 struct std::tuple_size<cairn::detail::selected_fields<View, F...>>

@@ -176,15 +176,6 @@ template <class T>
 #endif
 }
 
-/// `pointer` may lead to all that `other` leads to, although `other` is declared CAIRN_RESTRICT.
-/// Nothing is left of this where `pointer` is not used.
-[[CAIRN_FORCE_INLINE]] inline void may_lead_to([[maybe_unused]] std::byte*& pointer,
-                                               [[maybe_unused]] const void* other) noexcept {
-#if !CAIRN_COMPILER_IS_MSVC
-    __asm__("" : "+r"(pointer) : "r"(other));
-#endif
-}
-
 /// `begin`, where a column begins: gcc computes no address of one column from that of another.
 ///
 ///      id column   [ 4 bytes each ]     p += 4
