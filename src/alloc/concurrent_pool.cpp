@@ -172,7 +172,9 @@ void* concurrent_pool::take_shared([[maybe_unused]] cache& which) noexcept {
     while (true) {
         const std::size_t seen = slot_count_.load(detail::memory_order::relaxed);
         if (depot_.take(0, &p, 1, place{*this}) != 0) { break; }
-        if (!grow(seen) && !steal_into_depot()) { return nullptr; }
+        if (grow(seen)) { continue; }
+        if (depot_.take(0, &p, 1, place{*this}) != 0) { break; }  // the upstream has freed one
+        if (!steal_into_depot()) { return nullptr; }
     }
     if constexpr (asserts_enabled) { note_taken(which, p); }
     unpoison(p, stride_);
@@ -210,7 +212,10 @@ concurrent_pool::local_view::~local_view() {
     if (cache_->owner != nullptr) { detail::cache_registry::give_back(*pool_, *cache_); }
 }
 
-void concurrent_pool::release_this_thread() noexcept { detail::cache_registry::detach(*this); }
+void concurrent_pool::release_this_thread() noexcept {
+    // refill() goes on with the cache when the upstream returns.
+    if (!grow_lock_.is_mine()) { detail::cache_registry::detach(*this); }
+}
 
 std::size_t concurrent_pool::slack() const noexcept {
     const lock_scope held{home->lock};

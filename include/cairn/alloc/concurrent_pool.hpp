@@ -137,6 +137,7 @@ public:
     [[nodiscard]] local_view local() noexcept;
 
     /// Gives up what the calling thread holds: before it goes idle, at the end of a job.
+    /// Does nothing in a call of the upstream, which may come in the middle of an allocation.
     void release_this_thread() noexcept;
 
     /// Makes sure that `slot_count` slots exist in all, and magazines for `caches_wanted` threads

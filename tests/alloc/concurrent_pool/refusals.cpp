@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "support/death_words.hpp"
@@ -52,6 +53,38 @@ TEST(concurrent_pool, refused_at_every_upstream_request_it_goes_on_working) {
         p.validate();
         EXPECT_EQ(p.stats().live_count, 0u);
     }
+}
+
+/// Refuses, once it is `full`, and frees a slot of the pool then: as a budget's handler may.
+struct freeing_upstream {
+    void* allocate(std::size_t size, alignment align) noexcept {
+        if (!is_full) { return cairn::system_memory().allocate(size, align); }
+        if (void* const p = std::exchange(slot, nullptr)) { view->deallocate(p); }
+        return nullptr;
+    }
+    static void deallocate(void* p, std::size_t size, alignment align) noexcept {
+        cairn::system_memory().deallocate(p, size, align);
+    }
+    bool is_full = false;
+    void* slot = nullptr;
+    concurrent_pool::local_view* view = nullptr;
+};
+TEST(concurrent_pool, a_slot_that_upstream_frees_while_it_refuses_is_found) {
+    freeing_upstream upstream;
+    concurrent_pool p{32, cairn::allocator_ref{upstream}, {.slots_per_chunk = 2}};
+    ASSERT_TRUE(p.reserve(2));
+    upstream.is_full = true;
+    auto view = p.local();  // without a cache, for which there is no memory
+    EXPECT_EQ(p.stats().cache_count, 0u);
+    void* const a = view.allocate();
+    void* const b = view.allocate();
+    EXPECT_EQ(view.allocate(), nullptr);
+    upstream.view = &view;
+    upstream.slot = b;
+    EXPECT_EQ(view.allocate(), b);
+    view.deallocate(a);
+    view.deallocate(b);
+    p.validate();
 }
 
 TEST(concurrent_pool, absurd_pools_are_refused) {

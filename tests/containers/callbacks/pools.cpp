@@ -1,5 +1,5 @@
 // Pools, strings and owners: object_pool, concurrent_object_pool, pool_of, string_pool,
-// deferred_store, destruction_queue. (A message_queue holds bytes: no function of theirs is called.)
+// deferred_store, destruction_queue. (A message_queue holds bytes, of which no function is called.)
 #include <cairn/alloc/concurrent_budget.hpp>
 #include <cairn/alloc/concurrent_pool.hpp>
 #include <cairn/alloc/pool.hpp>
@@ -313,6 +313,12 @@ TEST(callbacks, of_the_upstream_of_a_concurrent_pool) {
         {"allocates", [](world& w) { w.take(); }},
         {"reserves", [](world& w) { (void)w.all->reserve(100); }},
         {"trims", [](world& w) { (void)w.all->trim(); }},
+        {"leaves",
+         [](world& w) {
+             const std::size_t held = w.all->stats().cache_count;
+             w.all->release_this_thread();
+             check(w.all->stats().cache_count == held, "a cache that is being filled stays");
+         }},
     };
     // Memory is needed, too, where a thread that has no cache yet frees.
     expect_table("concurrent_pool", causes, acts, [](std::string_view why, std::string_view what) {
@@ -321,7 +327,8 @@ TEST(callbacks, of_the_upstream_of_a_concurrent_pool) {
             return what != "allocates" && what != "frees and allocates" && what != "reserves" &&
                    what != "trims";
         }
-        return what == "looks" || (frees && why != "is used first by a thread") ||
+        return what == "looks" || what == "leaves" ||
+               (frees && why != "is used first by a thread") ||
                (why == "trims" && what == "allocates");
     });
 }
