@@ -123,6 +123,22 @@ TYPED_TEST(offset_heap_test, with_all_holes_that_there_can_be_an_allocation_stil
     h.validate();
 }
 
+TYPED_TEST(offset_heap_test, a_round_of_single_steps_ends_where_upstream_refuses_nodes) {
+    test_upstream upstream;
+    basic_offset_heap<TypeParam> h{60'000, upstream};
+    const auto gone = h.allocate(10);
+    upstream.refuse_from(upstream.request_count());
+    while (h.allocate(4)) {}
+    h.deallocate(gone);  // what moves there leaves 6 of it free, which would need a node
+    typename basic_offset_heap<TypeParam>::move moves[1];
+    int calls = 0;
+    do {
+        if (h.plan(moves, 1, {1, 1000, 1}) != 0) { h.cancel(moves[0]); }  // the neighbour slides
+        ASSERT_LT(++calls, 100'000);
+    } while (!h.round_is_over());
+    h.validate();
+}
+
 TYPED_TEST(offset_heap_test, without_overlaps_it_slides_what_fits_beside_itself) {
     basic_offset_heap<TypeParam> h{45};
     const auto gone = h.allocate(10);

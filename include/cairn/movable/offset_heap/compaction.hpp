@@ -96,6 +96,7 @@ std::size_t basic_offset_heap<Offset>::plan(move* out, std::size_t out_count,
             if (!is_refused) {
                 planner_.repeat();  // first: upstream may come back and change the heap
                 is_refused = !grow_nodes();
+                ++steps;  // it is looked at once, also where only one step is left
                 continue;
             }
             fits = false;
