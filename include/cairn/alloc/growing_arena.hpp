@@ -205,11 +205,10 @@ public:
     /// reset(reset_policy::release()) gives all blocks back.
     /// Returns: bytes given back.
     std::size_t trim() noexcept {
-        const std::size_t before = held_size_;
-        trim_spares(0);
+        const std::size_t bytes = trim_spares(0);
         // As reset(reset_policy::release()): a size that upstream refused is asked for again.
         if (held_size_ == 0) { refused_ = SIZE_MAX; }
-        return before - held_size_;
+        return bytes;
     }
 
     /// Makes sure that the next `size` bytes need no call to upstream: a spare block holds them.
@@ -270,7 +269,7 @@ private:
     block* ask_upstream(std::size_t block_size) noexcept;
     void give_back(block* b) noexcept;
     void retire_youngest() noexcept;
-    void trim_spares(std::size_t bytes_kept) noexcept;
+    std::size_t trim_spares(std::size_t bytes_kept) noexcept;
     void replace_by_one_block(std::size_t block_size) noexcept;
     void note_peak() noexcept;
     void release_all() noexcept;

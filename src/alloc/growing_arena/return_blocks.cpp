@@ -165,8 +165,8 @@ void growing_arena::reset(reset_policy policy) noexcept {
 
 /// Gives spares back until those that stay have `bytes_kept` bytes at most: the largest that fits
 /// the room left stays, then the largest that fits what is left of that, and so on. O(spares^2), on
-/// a path that calls upstream.
-void growing_arena::trim_spares(std::size_t bytes_kept) noexcept {
+/// a path that calls upstream. Returns: bytes given back.
+std::size_t growing_arena::trim_spares(std::size_t bytes_kept) noexcept {
     block* kept = nullptr;
     for (std::size_t room = bytes_kept;;) {
         block** largest = nullptr;
@@ -183,16 +183,19 @@ void growing_arena::trim_spares(std::size_t bytes_kept) noexcept {
         room -= b->size;
     }
     block* gone = std::exchange(spare_, kept);
+    std::size_t bytes = 0;
     for (const block* b = gone; b != nullptr; b = b->next) {
-        held_size_ -= b->size;
+        bytes += b->size;
         --block_count_;
     }
+    held_size_ -= bytes;
     // The arena is whole without them before the first goes: upstream may come back.
     while (gone != nullptr) {
         block* const b = gone;
         gone = b->next;  // read before: the header goes with the block
         give_back(b);
     }
+    return bytes;
 }
 
 /// Requires: no block is in use. The old ones go first, so that never more is held than before.
