@@ -145,6 +145,13 @@ TEST(locked, offers_what_a_heap_offers) {
     });
 }
 
+TEST(locked, holds_a_copy_of_an_allocator_that_can_be_copied) {
+    cairn::system_allocator memory;
+    locked<cairn::system_allocator> own{memory};
+    own.deallocate(own.allocate(64), 64);
+    static_assert(!std::is_constructible_v<locked<cairn::heap<>>, cairn::heap<>&>);
+}
+
 TEST(locked, makes_a_pool_safe_for_many_threads) {
     test_upstream upstream;
     locked<pool> slots{sizeof(std::int64_t), alignment{8}, upstream};

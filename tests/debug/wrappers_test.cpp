@@ -156,6 +156,13 @@ TEST(legal_programs, pass_through_wrappers_of_wrappers) {
     EXPECT_EQ(never.live_size(), 0u);
 }
 
+TEST(legal_programs, name_options_alone_where_the_allocator_inside_needs_no_argument) {
+    guarded<heap<>> guard{{}};
+    expect_legal(guard);
+    tracked<heap<>> listed{{}};
+    expect_legal(listed);
+}
+
 TEST(legal_programs, free_nullptr_to_what_serves_one_size_pages_or_nothing) {
     pool slots{64, alignment{64}};
     contract::expect_nullptr_does_nothing(

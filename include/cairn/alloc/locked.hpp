@@ -86,7 +86,7 @@ class locked : detail::forwards<A, detail::one_at_a_time<Mutex>> {
 public:
     using base::base;
     explicit locked(std::remove_reference_t<A>&)  // locked<A>{args of the A}, or locked{a}
-        requires(!std::is_reference_v<A> && !std::is_same_v<A, allocator_ref>)
+        requires(!std::is_reference_v<A> && !std::is_copy_constructible_v<A>)
     = delete;
 
     using base::allocate;

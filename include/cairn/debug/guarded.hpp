@@ -164,7 +164,8 @@ public:
         : base(allocator), guard_{how, inner_} {}
 
     guarded(std::type_identity_t<A>&, const char*) = delete;  // a guarded has no name: tracked has
-    explicit guarded(const inner_type&, options = {})  // guarded<A>{{}, args of the A}; guarded{a}
+    template <std::same_as<inner_type> I>     // a template: {} stands for options, and for no A
+    explicit guarded(const I&, options = {})  // guarded<A>{{}, args of the A}; guarded{a}
         requires(!std::same_as<A, allocator_ref>)
     = delete;
     guarded(const guarded&) = delete;  // a wrapper of a wrapper: guarded<decltype(inner)&>{inner}

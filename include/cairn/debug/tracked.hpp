@@ -200,7 +200,8 @@ public:
         : base(allocator), tracker_{how} {}
 
     tracked(std::type_identity_t<A>&, const char*) = delete;  // {.name = "textures"}
-    explicit tracked(const inner_type&, options = {})  // tracked<A>{{}, args of the A}; tracked{a}
+    template <std::same_as<inner_type> I>     // a template: {} stands for options, and for no A
+    explicit tracked(const I&, options = {})  // tracked<A>{{}, args of the A}; tracked{a}
         requires(!std::same_as<A, allocator_ref>)
     = delete;
     tracked(const tracked&) = delete;  // a wrapper of a wrapper: tracked<decltype(inner)&>{inner}
