@@ -149,6 +149,7 @@ constexpr const char* covered[] = {
     "deferred_store",
     "double_ended_arena",
     "failing",
+    "frame_arena",
     "growing_arena",
     "guarded",
     "hardened",
