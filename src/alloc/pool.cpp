@@ -95,9 +95,9 @@ pool::pool(pool&& other) noexcept
       upstream_{other.upstream_},
       align_{other.align_},
       fixed_{other.fixed_},
-      mark_{std::move(other.mark_)},
       // seen_ is not taken along: the first check finds a chunk again.
       watch_{std::move(other.watch_)} {
+    pool_checks::expect_no_upstream(other);
     other.forget();
 }
 

@@ -147,9 +147,9 @@ public:
     ///          for more than four million caches.
     [[nodiscard]] bool reserve(std::size_t slot_count, std::size_t caches_wanted = 0) noexcept;
 
-    /// Gives chunks without a live slot back to the upstream. Free slots in the caches of other
-    /// threads keep theirs: each thread empties its cache when it next needs or leaves a magazine;
-    /// release_this_thread() does it at once.
+    /// Gives chunks without a live slot back to the upstream; none in a call of the upstream. Free
+    /// slots in the caches of other threads keep theirs: each thread empties its cache when it next
+    /// needs or leaves a magazine; release_this_thread() does it at once.
     /// `limit`:  a step is a magazine or a chunk; bytes are those that went back.
     /// Returns:  bytes that went back.
     std::size_t trim(work_limit limit = {}) noexcept { return trim_watched(limit, {}); }

@@ -39,7 +39,6 @@
 #include <cairn/alloc/pool/seen_chunks.hpp>
 #include <cairn/core/allocator_ref.hpp>
 #include <cairn/core/inside/bits.hpp>
-#include <cairn/core/inside/callback_mark.hpp>
 #include <cairn/core/inside/other_names.hpp>
 #include <cairn/core/poison.hpp>
 #include <cairn/core/slice.hpp>
@@ -142,7 +141,8 @@ public:
     ///          them, use page_allocator as the upstream.
     [[nodiscard]] bool reserve(std::size_t count) noexcept;
 
-    /// Gives chunks without a live slot back to the upstream. Returns: bytes given back.
+    /// Gives chunks without a live slot back to the upstream; none in a call of the upstream, such
+    /// as that of a budget's handler. Returns: bytes given back.
     /// Cost: O(f log f) for f free slots, which are sorted: allocation then goes by address.
     std::size_t trim() noexcept;
 
@@ -260,9 +260,9 @@ private:
     options options_;
     allocator_ref upstream_;
     alignment align_;
-    bool fixed_ = false;                                      // over a buffer: nothing goes back
-    bool is_ending_ = false;                                  // destroy_each() is running
-    [[CAIRN_NO_UNIQUE_ADDRESS]] detail::callback_mark mark_;  // its upstream runs
+    bool fixed_ = false;          // over a buffer: nothing goes back
+    bool is_ending_ = false;      // destroy_each() is running
+    bool upstream_runs_ = false;  // in a call of this pool
     [[CAIRN_NO_UNIQUE_ADDRESS]] detail::allocator_watch watch_;
 #if CAIRN_ASSERTS
     detail::seen_chunks seen_{stride_};  // most slots are found there without a search

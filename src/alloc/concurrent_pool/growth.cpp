@@ -311,6 +311,7 @@ void concurrent_pool::give_chunk_back(chunk& c) noexcept {
 
 std::size_t concurrent_pool::trim_watched(work_limit limit, chunk_watch watch) noexcept {
     expect_not_ended();
+    if (grow_lock_.is_mine()) { return 0; }
     detail::work_meter work{limit};
     epoch.raise();
     if (auto* const mine = detail::cache_registry::find(*this)) {

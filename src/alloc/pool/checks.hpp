@@ -34,6 +34,12 @@ struct pool_checks {
         detail::forget_description(number);
         std::memset(c.live + c.slot_count, 0, sizeof number);
     }
+    static void expect_no_upstream(const pool& p) noexcept {
+        CAIRN_ASSERT(!p.upstream_runs_,
+                     "an allocator or container neither grows nor shrinks while it calls its "
+                     "upstream",
+                     {.object = &p, .type = "pool", .name = p.name()});
+    }
     static void clear_live(const pool::chunk& c) noexcept {
         if (c.live != nullptr) { std::memset(c.live, 0, c.slot_count); }
     }

@@ -26,6 +26,21 @@ namespace {
 
 constexpr std::size_t first_chunk_capacity = 4;
 
+/// While it lives, the pool calls its upstream.
+class upstream_scope {
+public:
+    upstream_scope(const pool& p, bool& runs) noexcept : runs_{runs} {
+        pool_checks::expect_no_upstream(p);
+        runs_ = true;
+    }
+    ~upstream_scope() { runs_ = false; }
+    upstream_scope(const upstream_scope&) = delete;
+    upstream_scope& operator=(const upstream_scope&) = delete;
+
+private:
+    bool& runs_;
+};
+
 }  // namespace
 
 // ------------------------------------------------------------------------------------------------
@@ -54,8 +69,7 @@ void* pool::allocate_in_next_chunk() noexcept {
 /// A chunk of `slot_count` slots, put in its place by address. It is selected when nothing else is
 /// being carved. Returns: false, with nothing changed, when the upstream refuses.
 bool pool::add_chunk(std::size_t slot_count) noexcept {
-    mark_.expect_unchanged(this, "pool");
-    [[maybe_unused]] const auto growing = mark_.begin_object();
+    const upstream_scope growing{*this, upstream_runs_};
     const std::size_t slots_size = detail::saturating_multiply(slot_count, stride_);
     // Both ends of the arithmetic: bytes of the slots, and of the stack with an entry for each.
     if (slots_size > PTRDIFF_MAX || slot_count > (PTRDIFF_MAX / sizeof(void*)) - slot_count_) {
@@ -190,8 +204,7 @@ void* pool::outer_side() const noexcept {
 
 /// All blocks, of which `count` are chunks. Requires: no slot is to be had.
 void pool::give_all_back(std::size_t count) noexcept {
-    mark_.expect_unchanged(this, "pool");
-    [[maybe_unused]] const auto shrinking = mark_.begin_object();
+    const upstream_scope shrinking{*this, upstream_runs_};
     // The side block last: it holds the records that this loop reads. Behind the slots of the only
     // chunk it goes with them.
     void* const side = outer_side();
@@ -204,8 +217,7 @@ void pool::give_all_back(std::size_t count) noexcept {
 }
 
 std::size_t pool::trim() noexcept {
-    if (fixed_ || chunk_count_ == 0) { return 0; }
-    mark_.expect_unchanged(this, "pool");
+    if (fixed_ || chunk_count_ == 0 || upstream_runs_) { return 0; }
     const std::size_t before = stats().upstream_size;
     const std::size_t free_count = sort_free();
     park_selected();
@@ -252,7 +264,7 @@ std::size_t pool::trim() noexcept {
         give_all_back(place);
         forget();
     } else {
-        [[maybe_unused]] const auto shrinking = mark_.begin_object();
+        const upstream_scope shrinking{*this, upstream_runs_};
         for (std::size_t i = 0; i < place; ++i) { give_chunk_back(chunks_[chunk_count_ + i]); }
     }
     return before - stats().upstream_size;
