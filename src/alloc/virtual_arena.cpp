@@ -149,7 +149,9 @@ void* virtual_arena::allocate_elsewhere(std::size_t size, alignment align) noexc
     // Colouring is not counted in: it moves a block only where there is room for it.
     if (!commit_up_to(needed, detail::saturating_add(needed, next_step_))) { return nullptr; }
     raise_step();
-    return region_.allocate(size, align);
+    // Again where the handler of a budget has used the arena meanwhile, until free_size() is short.
+    void* const p = region_.allocate(size, align);
+    return p != nullptr ? p : allocate_elsewhere(size, align);
 }
 
 bool virtual_arena::commit_and_resize(void* p, std::size_t old_size,

@@ -50,6 +50,29 @@ TEST(virtual_arena, an_upstream_counts_its_committed_pages_and_may_refuse_them) 
     EXPECT_EQ(b.committed_size(), 64_KiB);
 }
 
+TEST(virtual_arena, serves_also_where_the_handler_of_a_budget_fills_its_committed_tail) {
+    const std::size_t page = page_memory::size();
+    budget memory{64 * page};
+    virtual_arena a{1_MiB, memory, {.commit_step_min = 4 * page}};
+    const auto tail = [&] { return a.committed_size() - a.used_size(); };
+    do { ASSERT_NE(a.allocate(256), nullptr); } while (tail() > page / 2);
+    memory.set_limit_size(memory.live_size());
+    struct context {
+        budget<system_allocator>& memory;
+        virtual_arena& arena;
+        std::size_t page;
+    } both{memory, a, page};
+    memory.set_handler(
+        [](void* c, const budget_request&) noexcept {
+            auto& [of, arena, page_size] = *static_cast<context*>(c);
+            while (arena.committed_size() - arena.used_size() >= 256) { (void)arena.allocate(256); }
+            of.set_limit_size(of.live_size() + 2 * page_size);
+            return false;
+        },
+        &both);
+    EXPECT_NE(a.allocate(page * 3 / 2 - 300), nullptr);
+}
+
 TEST(virtual_arena, takes_addresses_first_and_memory_later) {
     virtual_arena a{64_GiB};
     ASSERT_EQ(a.capacity(), 64_GiB);
