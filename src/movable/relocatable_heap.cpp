@@ -172,15 +172,15 @@ auto relocatable_heap::allocate(std::size_t size, alignment align, const relocat
     if (size > capacity() || align.bytes() > capacity()) { return {}; }
     const std::size_t granules = size == 0 ? 1 : (size + object_granule - 1) / object_granule;
     const auto count = static_cast<std::uint32_t>(granules);
+    // Slots, entries and the map grow apart. A table that was made larger for a request that is
+    // then refused stays so: nothing that a caller can see has changed.
+    // A slot whose entry has room is good, although the table of entries could not grow the last
+    // time. Before the spot is found: an upstream that comes back may take one.
+    if (!make_tables()) { return {}; }
     // What never moves goes to the top, where no compaction has to go round it.
     const bool is_fixed = size > largest_movable_;
     const spot to = is_fixed ? map_.find_high(count, align) : map_.find_low(count, align);
     if (!to) { return {}; }
-    // Slots, entries and the map grow apart. A table that was made larger for a request that is
-    // then refused stays so: nothing that a caller can see has changed.
-    // A slot whose entry has room is good, although the table of entries could not grow the last
-    // time.
-    if (!make_tables()) { return {}; }
     const std::uint32_t slot = slots_.peek();
     const std::uint32_t generation = slots_.generation(slot);
     // From here on nothing is refused: slot, entry and spot are there. New objects are put on the
