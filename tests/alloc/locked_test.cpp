@@ -4,6 +4,7 @@
 #include <cairn/alloc/heap.hpp>
 #include <cairn/alloc/locked.hpp>
 #include <cairn/alloc/pool.hpp>
+#include <cairn/os/inside/upstream_mutex.hpp>
 #include <cairn/os/mutex.hpp>
 #include <gtest/gtest.h>
 
@@ -115,6 +116,39 @@ TEST(mutex, wakes_everybody_who_sleeps) {
     std::this_thread::sleep_for(std::chrono::milliseconds{20});  // long enough that they sleep
     m.unlock();
     for (auto& t : threads) { t.join(); }
+}
+
+TEST(upstream_mutex, lets_one_thread_in_and_knows_it) {
+    cairn::detail::upstream_mutex m;
+    long sum = 0;  // not atomic, as above
+    const auto add = [&] {
+        for (int i = 0; i < 20'000; ++i) {
+            EXPECT_FALSE(m.is_mine());
+            const cairn::lock_scope held{m};
+            EXPECT_TRUE(m.is_mine());
+            ++sum;
+        }
+    };
+    std::thread other{add};
+    add();
+    other.join();
+    EXPECT_EQ(sum, 40'000);
+}
+
+TEST(upstream_mutex, forgets_in_the_child_of_a_fork_who_is_not_there) {
+    cairn::detail::upstream_mutex m;
+    m.lock();
+    m.forget_holder();  // in a call of upstream, which has forked
+    EXPECT_TRUE(m.is_mine());
+    std::thread{[&] {
+        m.forget_holder();
+        m.lock();
+        m.unlock();
+    }}.join();
+    EXPECT_FALSE(m.is_mine());
+    m.lock();
+    std::thread{[&] { m.forget_holder(); }}.join();
+    EXPECT_FALSE(m.is_mine());
 }
 
 TEST(locked, keeps_the_contract_of_all_allocators) {
