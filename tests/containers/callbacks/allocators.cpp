@@ -7,7 +7,9 @@
 #include <cairn/alloc/growing_arena.hpp>
 #include <cairn/alloc/half_fit.hpp>
 #include <cairn/alloc/heap.hpp>
+#include <cairn/alloc/tagged_arenas.hpp>
 #include <cairn/core/allocator_ref.hpp>
+#include <cairn/debug/inside/block_table.hpp>
 #include <cairn/movable/offset_heap.hpp>
 #include <cairn/movable/relocatable_heap.hpp>
 #include <cairn/os/system_allocator.hpp>
@@ -15,6 +17,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <new>
 #include <optional>
 #include <utility>
 
@@ -447,6 +451,35 @@ TEST(callbacks, of_the_upstream_of_a_relocatable_heap) {
     expect_points("relocatable_heap", causes, deeds);
 }
 
+/// Ends with its objects.
+struct ending_world {
+    ending_world() {
+        for (auto& h : handles) {
+            h = heap->allocate(64);
+            check(static_cast<bool>(h), "memory");
+        }
+    }
+    static void expect_whole() {}
+    std::optional<relocatable_heap> owner{std::in_place, std::size_t{64 * 1024},
+                                          allocator_ref{upstream}};
+    relocatable_heap* heap = &*owner;
+    relocatable_heap::handle_type handles[100];
+};
+
+TEST(callbacks, of_the_upstream_of_a_relocatable_heap_that_ends) {
+    using world = ending_world;
+    const cause<world> end[] = {{"ends", [](world& w) { w.owner.reset(); }}};
+    const deed<world> deeds[] = {
+        {"looks",
+         [](world& w) { check(!w.heap->contains(w.handles[7]), "no handle finds an object"); }},
+        {"adds", [](world& w) { (void)w.heap->allocate(64); }, false},
+        {"removes", [](world& w) { w.heap->deallocate(w.handles[7]); }, false},
+        {"compacts", [](world& w) { (void)w.heap->compact(); }, false},
+        {"trims", [](world& w) { (void)w.heap->trim(); }, false},
+    };
+    expect_points("relocatable_heap", end, deeds);
+}
+
 struct offsets_world {
     offsets_world() { add(3); }
     void add(int times) {
@@ -639,6 +672,67 @@ TEST(callbacks, of_the_upstream_of_a_concurrent_heap) {
     expect_points("concurrent_heap", end, uses);
 }
 
+// ---- the list of blocks of tracked and guarded
+
+struct listed_world {
+    void add(std::size_t times) {
+        for (; times != 0; --times) {
+            std::byte* const block = memory + made++;
+            check(list.insert({.data = block, .size = made}), "memory");
+            blocks[count++] = block;
+        }
+    }
+    void remove(std::size_t times) {
+        for (; times != 0 && count != 0; --times) { list.erase(list.find(blocks[--count])); }
+    }
+    void look() {
+        check(list.count() == count, "all are counted");
+        for (std::size_t i = 0; i < count; ++i) {
+            const auto* const found = list.find(blocks[i]);
+            check(found != nullptr && found->data == blocks[i], "a block is found");
+        }
+    }
+    void expect_whole() {
+        look();
+        add(100);
+        look();
+        remove(count);
+        (void)list.shrink();
+        check(list.slot_count() == 0, "all memory goes back");
+    }
+
+    detail::block_table list{allocator_ref{upstream}};
+    std::byte memory[1000];
+    std::size_t made = 0;
+    std::byte* blocks[1000];
+    std::size_t count = 0;
+};
+
+TEST(callbacks, of_the_upstream_of_a_list_of_blocks) {
+    using world = listed_world;
+    const cause<world> causes[] = {
+        {"grows", [](world& w) { w.add(129); }},
+        {"shrinks",
+         [](world& w) {
+             w.add(200);
+             w.remove(150);
+             (void)w.list.shrink();
+         }},
+    };
+    const deed<world> deeds[] = {
+        {"looks", [](world& w) { (void)w.list.find(w.memory); }},
+        {"adds", [](world& w) { w.add(1); }},
+        {"adds many", [](world& w) { w.add(300); }},
+        {"removes", [](world& w) { w.remove(w.count / 2); }},
+        {"removes and shrinks",
+         [](world& w) {
+             w.remove(w.count);
+             (void)w.list.shrink();
+         }},
+    };
+    expect_points("block_table", causes, deeds);
+}
+
 // ---- after the end: a static object that ends later uses them
 
 template <class Allocator>
@@ -664,6 +758,13 @@ TEST(callbacks, after_the_end_of_an_allocator) {
     expect_end_is_seen<heap<best_fit>>("heap<best_fit>");
     expect_end_is_seen<growing_arena>("growing_arena");
     expect_end_is_seen<concurrent_heap>("concurrent_heap");
+    expect("tagged_arenas", "after the end", "begins a tag", false, [] {
+        alignas(tagged_arenas) static unsigned char room[sizeof(tagged_arenas)];
+        auto* const volatile one = ::new (static_cast<void*>(room)) tagged_arenas{};
+        one->end(one->begin());
+        one->~tagged_arenas();
+        (void)one->begin();
+    });
 }
 
 }}  // namespace ::allocator_cells
