@@ -21,6 +21,7 @@ void growing_arena::deallocate_in_full_block(void* p, std::size_t size,
                                              [[maybe_unused]] call_site from) noexcept {
     if (size == 0) { return; }  // owns no byte: it may lie at the end of a block, or in none
     if (p == nullptr) { return; }
+    watch_.expect_not_ended(this, "growing_arena");
     CAIRN_ASSERT(owns(p), "a block comes back to the arena that it was allocated from",
                  {.kind = misuse_kind::foreign_pointer,
                   .object = this,

@@ -84,6 +84,7 @@ void pool_checks::take(pool& p, void* slot, bool recycled) noexcept {
 
 const pool::chunk& pool_checks::expect_live(pool& p, const void* slot, call_site from) noexcept {
     const pool::chunk* const c = p.find_chunk(slot);
+    if (c == nullptr) { p.watch_.expect_not_ended(&p, "pool"); }
     CAIRN_ASSERT(c != nullptr, "a slot comes back to the pool that gave it out",
                  about(p, misuse_kind::foreign_pointer, from));
     const std::size_t i = index(p, *c, slot);

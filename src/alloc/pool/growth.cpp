@@ -69,6 +69,7 @@ void* pool::allocate_in_next_chunk() noexcept {
 /// A chunk of `slot_count` slots, put in its place by address. It is selected when nothing else is
 /// being carved. Returns: false, with nothing changed, when the upstream refuses.
 bool pool::add_chunk(std::size_t slot_count) noexcept {
+    watch_.expect_not_ended(this, "pool");
     const upstream_scope growing{*this, upstream_runs_};
     const std::size_t slots_size = detail::saturating_multiply(slot_count, stride_);
     // Both ends of the arithmetic: bytes of the slots, and of the stack with an entry for each.

@@ -3,10 +3,13 @@
 #include <cairn/alloc/best_fit.hpp>
 #include <cairn/alloc/builder.hpp>
 #include <cairn/alloc/concurrent_heap.hpp>
+#include <cairn/alloc/concurrent_pool.hpp>
 #include <cairn/alloc/frame_arena.hpp>
 #include <cairn/alloc/growing_arena.hpp>
 #include <cairn/alloc/half_fit.hpp>
 #include <cairn/alloc/heap.hpp>
+#include <cairn/alloc/pool.hpp>
+#include <cairn/alloc/pool_of.hpp>
 #include <cairn/alloc/tagged_arenas.hpp>
 #include <cairn/core/allocator_ref.hpp>
 #include <cairn/debug/inside/block_table.hpp>
@@ -735,21 +738,30 @@ TEST(callbacks, of_the_upstream_of_a_list_of_blocks) {
 
 // ---- after the end: a static object that ends later uses them
 
-template <class Allocator>
-void expect_end_is_seen(const char* name) {
-    expect(name, "after the end", "takes one", false, [] {
+template <class Run>
+void expect_outlived(const char* name, const char* act, Run run) {
+    if (!asserts_enabled || detail::poison_is_queryable) { return; }
+    const auto caught = expect_broken_promise(run);
+    EXPECT_EQ(caught.kind(), misuse_kind::outlived) << name << ", " << act << ": " << caught.text();
+}
+
+template <class Allocator, class... Args>
+void expect_end_is_seen(const char* name, Args... args) {
+    expect_outlived(name, "takes one", [&] {
         alignas(Allocator) static unsigned char room[sizeof(Allocator)];
-        auto* const volatile one = ::new (static_cast<void*>(room)) Allocator{};
-        for (int i = 0; i < 3; ++i) { one->deallocate(one->allocate(100), 100); }
+        auto* const volatile one = ::new (static_cast<void*>(room)) Allocator{args...};
+        for (int i = 0; i < 3; ++i) {
+            one->deallocate(one->allocate(100, default_alignment), 100, default_alignment);
+        }
         one->~Allocator();
-        (void)one->allocate(100);
+        (void)one->allocate(100, default_alignment);
     });
-    expect(name, "after the end", "gives one", false, [] {
+    expect_outlived(name, "gives one", [&] {
         alignas(Allocator) static unsigned char room[sizeof(Allocator)];
-        auto* const volatile one = ::new (static_cast<void*>(room)) Allocator{};
-        void* const p = one->allocate(100);
+        auto* const volatile one = ::new (static_cast<void*>(room)) Allocator{args...};
+        void* const p = one->allocate(100, default_alignment);
         one->~Allocator();
-        one->deallocate(p, 100);
+        one->deallocate(p, 100, default_alignment);
     });
 }
 
@@ -758,7 +770,16 @@ TEST(callbacks, after_the_end_of_an_allocator) {
     expect_end_is_seen<heap<best_fit>>("heap<best_fit>");
     expect_end_is_seen<growing_arena>("growing_arena");
     expect_end_is_seen<concurrent_heap>("concurrent_heap");
-    expect("tagged_arenas", "after the end", "begins a tag", false, [] {
+    expect_end_is_seen<pool>("pool", 128u, default_alignment);
+    expect_end_is_seen<concurrent_pool>("concurrent_pool", 128u, default_alignment);
+    expect_outlived("pool_of", "makes one", [] {
+        alignas(pool_of<int>) static unsigned char room[sizeof(pool_of<int>)];
+        auto* const volatile one = ::new (static_cast<void*>(room)) pool_of<int>{};
+        one->destroy(one->make(1));
+        one->~pool_of();
+        (void)one->make(2);
+    });
+    expect_outlived("tagged_arenas", "begins a tag", [] {
         alignas(tagged_arenas) static unsigned char room[sizeof(tagged_arenas)];
         auto* const volatile one = ::new (static_cast<void*>(room)) tagged_arenas{};
         one->end(one->begin());
