@@ -38,6 +38,7 @@
 #include <cairn/core/inside/bits.hpp>
 #include <cairn/core/inside/callback_mark.hpp>
 #include <cairn/core/inside/construct.hpp>
+#include <cairn/core/inside/element.hpp>
 #include <cairn/core/slice.hpp>
 #include <cairn/storage/inside/growth.hpp>
 

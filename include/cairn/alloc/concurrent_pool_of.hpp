@@ -22,6 +22,7 @@
 #include <cairn/alloc/concurrent_pool.hpp>
 #include <cairn/core/assert.hpp>
 #include <cairn/core/inside/construct.hpp>
+#include <cairn/core/inside/element.hpp>
 #include <cairn/core/inside/rollback.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {

@@ -164,7 +164,7 @@ public:
 
     /// Gives every region back to upstream. Blocks need not be freed before, unless
     /// expect_empty_end() was called.
-    ~heap() { bins_ = {}; }  // a use meanwhile, by upstream, or later meets the core
+    ~heap() { bins_ = {}; }  // a request that comes back finds no bin, and asks grow()
 
     /// As options::all_back_at_end, from now on.
     void expect_empty_end(bool expected = true) noexcept { ends_empty_ = expected; }

@@ -27,6 +27,7 @@
 #pragma once
 
 #include <cairn/core/inside/atoms.hpp>
+#include <cairn/core/inside/element.hpp>
 #include <cairn/core/inside/rollback.hpp>
 #include <cairn/movable/concurrent_relocatable_heap/pin_word.hpp>
 #include <cairn/movable/relocatable_heap.hpp>

@@ -23,6 +23,7 @@
 #pragma once
 
 #include <cairn/core/assert.hpp>
+#include <cairn/core/inside/element.hpp>
 #include <cairn/core/inside/rollback.hpp>
 #include <cairn/movable/relocatable_heap.hpp>
 

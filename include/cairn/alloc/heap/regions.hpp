@@ -753,7 +753,7 @@ public:
     // ------------------------------------------------------------------------ data
 
     region_base* home_ = nullptr;        // the first one, which holds the bins
-    std::uint64_t core_operations_ = 0;  // while there are several regions
+    std::uint64_t core_operations_ = 0;  // refused requests count, too
     allocator_ref upstream_;
     std::size_t block_size_;
     bool owned_;

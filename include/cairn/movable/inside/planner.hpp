@@ -112,7 +112,7 @@ public:
         cursor_ = proposed_;
         left_over_ = true;
     }
-    /// ...or by the next call of this compaction...
+    /// ...or next() proposes it once more, in the same call of plan()...
     void repeat() noexcept { cursor_ = proposed_; }
     /// ...or it cannot be made in this round.
     void pass() noexcept { left_over_ = true; }
