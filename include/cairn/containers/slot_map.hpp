@@ -50,6 +50,7 @@
 #include <cairn/containers/slot_policy.hpp>
 #include <cairn/core/assert.hpp>
 #include <cairn/core/inside/callback_mark.hpp>
+#include <cairn/core/inside/rollback.hpp>
 #include <cairn/storage/inside/growable_memory.hpp>
 #include <cairn/storage/inside/index_iterator.hpp>
 #include <cairn/storage/inside/slot_directory.hpp>
@@ -88,7 +89,10 @@ public:
         ++row_;
         return *this;
     }
-    constexpr row_iterator& operator--() noexcept { return *this += -1; }
+    constexpr row_iterator& operator--() noexcept {
+        --row_;
+        return *this;
+    }
     constexpr row_iterator operator++(int) noexcept { return row_iterator{row_++}; }
     constexpr row_iterator operator--(int) noexcept { return row_iterator{row_--}; }
     constexpr row_iterator& operator+=(std::ptrdiff_t n) noexcept {
@@ -116,7 +120,8 @@ public:
                       "slot_map::sort() takes the handles along; std::sort does not");
         return std::strong_ordering::equal;
     }
-    /// std::ranges::partition, rotate and their like exchange objects by this name.
+    /// std::ranges::partition, rotate and their like exchange objects by this name. The return type
+    /// is deduced, so that a concept that asks for it (std::permutable) says the sentence, too.
     template <std::same_as<row_iterator> Other>
         requires(!std::is_const_v<T>)
     friend constexpr auto iter_swap(row_iterator, Other) noexcept {
@@ -338,6 +343,7 @@ public:
         return slot_items<handle_type, const_iterator>{handles(), begin()};
     }
     /// Calls f(row) or f(handle, row) for each, in row order. `f` must not insert or erase.
+    /// Rows of a slot_table: as table::for_each.
     template <class F>
     void for_each(F&& f) {
         [[maybe_unused]] const auto loop = begin_loop();
@@ -601,8 +607,11 @@ public:
             slots_.hide(h.index());  // a deallocate() of the user finds no row that has moved out
             return waiting{moved_out(row), fence};
         };
-        if (limbo_.emplace_from(move_out) == nullptr) { return false; }
-        slots_.stop_hiding(h.index(), h.generation());
+        {
+            // Before the slot ends, and where the move throws: the row stays in the map then.
+            const rollback find_again{[&]() noexcept { slots_.show(h.index(), h.generation()); }};
+            if (limbo_.emplace_from(move_out) == nullptr) { return false; }
+        }
         erase_row(row, h);
         return true;
     }

@@ -214,6 +214,38 @@ TEST(slot_map, retired_objects_cannot_be_found_and_live_until_their_fence) {
     EXPECT_TRUE(map.contains(b));
 }
 
+#if defined(__cpp_exceptions)
+namespace {
+/// Has no move constructor, and its copies throw while `refuses`.
+struct copied_only {
+    static inline bool refuses = false;
+    int value = 0;
+    explicit copied_only(int v) : value{v} {}
+    copied_only(const copied_only& other) : value{other.value} {
+        if (refuses) { throw 1; }
+    }
+    copied_only& operator=(const copied_only&) = default;
+    ~copied_only() {}
+};
+}  // namespace
+
+TEST(slot_map, a_retired_object_whose_copy_throws_stays) {
+    slot_map<copied_only> map;
+    const auto h = map.emplace(1);
+    (void)map.emplace(2);
+    copied_only::refuses = true;
+    EXPECT_THROW((void)map.retire(h, 1), int);
+    copied_only::refuses = false;
+    EXPECT_TRUE(map.contains(h));
+    map.validate();
+    EXPECT_TRUE(map.retire(h, 1));
+    EXPECT_FALSE(map.contains(h));
+    EXPECT_EQ(map.size(), 1u);
+    EXPECT_EQ(map.collect(1), 1u);
+    map.validate();
+}
+#endif
+
 TEST(slot_map, erasing_while_iterating_visits_everything_once) {
     slot_map<int> map;
     for (int i = 0; i < 100; ++i) { (void)map.emplace(i); }

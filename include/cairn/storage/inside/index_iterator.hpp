@@ -64,7 +64,10 @@ public:
         ++index_;
         return *this;
     }
-    constexpr index_iterator& operator--() noexcept { return *this += -1; }
+    constexpr index_iterator& operator--() noexcept {
+        --index_;
+        return *this;
+    }
     constexpr index_iterator operator++(int) noexcept { return {view_, position(index_++)}; }
     constexpr index_iterator operator--(int) noexcept { return {view_, position(index_--)}; }
     constexpr index_iterator& operator+=(difference_type n) noexcept {
@@ -122,7 +125,8 @@ public:
     {
         swap(*a, *b);
     }
-    /// std::ranges::partition, rotate and their like exchange rows by this name.
+    /// std::ranges::partition, rotate and their like exchange rows by this name. The return type is
+    /// deduced, so that a concept that asks for it (std::permutable) says the sentence, too.
     template <std::same_as<index_iterator> Other>
         requires(has_handles && (std::is_lvalue_reference_v<reference>
                                      ? !std::is_const_v<std::remove_reference_t<reference>>

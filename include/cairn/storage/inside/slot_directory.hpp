@@ -235,7 +235,11 @@ public:
     /// vacate_live(), whose asserts alone read the word.
     void hide(std::uint32_t index) noexcept { slots_[index].word = vacant; }
     void stop_hiding(std::uint32_t index, std::uint32_t generation) noexcept {
-        if constexpr (asserts_enabled) { slots_[index].word = generation; }
+        if constexpr (asserts_enabled) { show(index, generation); }
+    }
+    /// Handles find the slot again.
+    void show(std::uint32_t index, std::uint32_t generation) noexcept {
+        slots_[index].word = generation;
     }
     /// As vacate_live() for the slots of handles[count - 1] ... handles[0], all that live.
     template <class Handle>
