@@ -125,13 +125,13 @@ void f(cairn::stable_slot_map<int>& m) {
 void f(cairn::stable_slot_map<int>& m) { std::sort(m.begin(), m.end()); }
 
 //= mistake: items of a slot map by std::sort
-//= says: sort() of the map takes the handles along; std::sort does not
+//= says: an item is not assigned: sort() of the map takes the handles along
 //= lines: 16, clang 14
 #include <algorithm>
 void f(cairn::slot_map<int>& m) { std::sort(m.items().begin(), m.items().end()); }
 
 //= mistake: items of a slot map by std::ranges::sort
-//= says: sort() of the map takes the handles along; std::sort does not
+//= says: an item is not assigned: sort() of the map takes the handles along
 //= lines: 20, clang 14
 #include <algorithm>
 void f(cairn::slot_map<int>& m) {
@@ -139,7 +139,7 @@ void f(cairn::slot_map<int>& m) {
 }
 
 //= mistake: items of a stable map by std::remove_if
-//= says: sort() of the map takes the handles along; std::sort does not
+//= says: an item is not assigned: sort() of the map takes the handles along
 //= lines: 16, clang 14
 #include <algorithm>
 void f(cairn::stable_slot_map<int>& m) {
@@ -148,7 +148,7 @@ void f(cairn::stable_slot_map<int>& m) {
 }
 
 //= mistake: items of a polymorphic store by std::ranges::remove_if
-//= says: sort() of the map takes the handles along; std::sort does not
+//= says: an item is not assigned: sort() of the map takes the handles along
 //= lines: 18, clang 14
 #include <algorithm>
 void f(cairn::polymorphic_store<enemy>& m) {

@@ -43,7 +43,7 @@
 #include <type_traits>
 #include <utility>
 
-#include <cairn/containers/slot_policy.hpp>  // first: messages about items come through few files
+#include <cairn/containers/slot_policy.hpp>  // first: errors about items are shorter
 
 #include <cairn/containers/polymorphic_store/iterator.hpp>
 #include <cairn/containers/polymorphic_store/types.hpp>

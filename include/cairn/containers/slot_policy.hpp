@@ -72,7 +72,7 @@ struct slot_item {
     /// Declared, so that std::sort and its like come this far, and say one sentence.
     slot_item& operator=(const slot_item&) const noexcept {
         static_assert(!std::same_as<Handle, Handle>,
-                      "sort() of the map takes the handles along; std::sort does not");
+                      "an item is not assigned: sort() of the map takes the handles along");
         return const_cast<slot_item&>(*this);
     }
     friend bool operator<(const slot_item& a, const slot_item& b) { return &(a = b) == &b; }

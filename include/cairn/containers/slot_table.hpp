@@ -136,7 +136,7 @@ public:
     /// The rows, to read and to write, in the order of handles(); the number of rows changes only
     /// through the map, and so does their order: sort(), sort_by() and swap_rows() take the handles
     /// along. std::sort, std::stable_sort and std::ranges::rotate over begin() and end() do not
-    /// compile; std::rotate and both shuffles over them, and std::ranges::sort(rows()), would leave
+    /// compile; std::rotate and std::shuffle over them, and std::ranges::sort(rows()), would leave
     /// the handles behind, unnoticed.
     [[nodiscard]] auto rows() noexcept { return rows_.view(); }
     [[nodiscard]] auto rows() const noexcept { return rows_.view(); }

@@ -136,10 +136,11 @@ public:
         if (a.left_ == 0 || b.left_ == 0) { return a.left_ == b.left_; }
         return a.index() == b.index();
     }
-    /// std::sort and its like step by these.
+    /// std::sort and its like would call these.
     friend void operator-(stable_iterator, stable_iterator) = delete;  // a map's objects stay
     friend void operator+(stable_iterator, std::ptrdiff_t) = delete;   // a map's objects stay
-    /// std::ranges::partition, rotate and their like exchange objects by this name.
+    /// std::ranges::partition, rotate and their like exchange objects by this name. The return type
+    /// is deduced, so that a concept that asks for it (std::permutable) says the sentence, too.
     template <std::same_as<stable_iterator> Position>
         requires(!std::is_const_v<Other>)
     friend auto iter_swap(const stable_iterator&, const Position&) noexcept {
@@ -211,7 +212,7 @@ private:
 
 }  // namespace detail
 
-/// `T` may be incomplete where the map is declared, and may be any object type.
+/// `T` may be incomplete where the map is declared, and need not be movable.
 template <detail::element T, class Policy = slot_policy<>>
     requires detail::names_handles<Policy>  // a slot_policy<...>
 class stable_slot_map : public detail::other_names_of_maps<stable_slot_map<T, Policy>> {

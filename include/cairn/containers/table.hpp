@@ -33,7 +33,8 @@
 // Callbacks: constructors, moves, destructors of fields, predicates, orders and visitors may read
 //            this table, and a visitor may write its row. None adds, removes or moves rows: a
 //            checked build stops. While rows move (growth, erase_if, sort), no row is read; a
-//            predicate reads its own.
+//            predicate reads its own. Rows whose fields have names: a field that the loop writes is
+//            read and written through the argument alone, because no pointer of the loop overlaps.
 // Errors:    out of memory is `false`, the table unchanged. A constructor that throws in push_back
 //            or emplace_back leaves the table as it was. Moves of fields are taken as noexcept: a
 //            move that throws ends the program.
@@ -324,6 +325,7 @@ public:
 
     /// Removes every row for which pred(row) holds, and keeps the order of the others. The
     /// predicate is asked once for each row, in order, 256 rows before any of them moves.
+    /// Requires: where fields have names, pred reaches what it writes only through its argument.
     /// Returns: how many were removed.
     /// Throws:  what pred throws; some of the rows for which it held are gone then, no other.
     /// Cost:    O(rows); long runs of rows move column by column, as bytes where fields allow it.
@@ -340,6 +342,7 @@ public:
     }
     /// The same where the order of the rows does not matter: rows from the end take the places of
     /// the removed rows. The predicate is asked once for each row, in any order.
+    /// Requires: as erase_if.
     /// Cost:    O(rows) questions; one move per removed row.
     template <class Predicate>
     std::size_t swap_erase_if(Predicate pred) {
@@ -392,6 +395,9 @@ public:
         expect_no_gap();
         return view().template row<Members...>(i);
     }
+    /// f(row) for every row, in order.
+    /// Requires: where fields have names, f reaches a field that f writes, of any row, only through
+    ///           its argument.
     template <class F>
     void for_each(F f) {
         [[maybe_unused]] const auto loop = begin_loop();

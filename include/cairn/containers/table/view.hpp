@@ -19,8 +19,8 @@
 //      4 the call     with a row (for_each), or with arguments      f(p0[i], p1[i])
 //
 // The pointers are `__restrict`, which a loop over t[i] cannot express: gcc and clang vectorise
-// these loops where a loop over t[i] needs too many checks. In return the function object may touch
-// the fields of its own row only through its arguments. A split field is passed as a local copy of
+// these loops where a loop over t[i] needs too many checks. In return the function object reaches
+// these fields, of all rows, only through its arguments. A split field is passed as a local copy of
 // its components, which is stored back where f may have written it.
 //
 // Cost: a row is base + capacity * constant + index * size; loops keep it in registers. What lies
