@@ -198,6 +198,7 @@ detail::address_place tagged_arenas::place_of(const void* object, const void* ad
 // -------------------------------------------------------------------- blocks
 
 detail::tag_block* tagged_arenas::block_from_upstream(std::size_t size) noexcept {
+    watch_.expect_not_ended(this, "tagged_arenas");
     {
         const lock_scope held{mutex_};
         if (size > how_.limit_size || taken_size_ > how_.limit_size - size) { return nullptr; }

@@ -128,15 +128,16 @@ public:
         mark_.expect_free(this, "builder");
         expect_room();
         const slice<T> elements{begin_, end_};
-        if (limit_ != end_) {
-            if (begin_ == end_) {
-                release_room();
-            } else {
-                (void)arena_.try_resize(begin_, room_size(), elements.size_bytes(),
-                                        alignment::of<T>());
-            }
+        if (elements.empty()) {
+            release_room();
+            return elements;
         }
+        const std::size_t size = capacity() * sizeof(T);
         begin_ = end_ = limit_ = nullptr;
+        if (size != elements.size_bytes()) {
+            (void)arena_.try_resize(elements.data(), size, elements.size_bytes(),
+                                    alignment::of<T>());
+        }
         return elements;
     }
 
@@ -160,10 +161,12 @@ public:
     [[nodiscard]] std::size_t moved_count() const noexcept { return moved_count_; }
 
 private:
-    [[nodiscard]] std::size_t room_size() const noexcept { return capacity() * sizeof(T); }
-
+    /// The upstream of the arena may come back meanwhile: the builder has no room any more then.
     void release_room() noexcept {
-        if (begin_ != nullptr) { arena_.deallocate(begin_, room_size(), alignment::of<T>()); }
+        T* const ended = begin_;
+        const std::size_t size = capacity() * sizeof(T);
+        begin_ = end_ = limit_ = nullptr;
+        if (ended != nullptr) { arena_.deallocate(ended, size, alignment::of<T>()); }
     }
 
     /// A scope of the arena that ends takes back a room that was taken in it.
@@ -188,7 +191,6 @@ private:
             while (end_ != begin_) { (--end_)->~T(); }
         }
         release_room();
-        begin_ = end_ = limit_ = nullptr;
     }
 
     struct room {

@@ -1,9 +1,11 @@
 // Allocators whose upstream comes back: at every call of it, before and after it works, each act.
+#include <cairn/alloc/arena.hpp>
 #include <cairn/alloc/array_recycler.hpp>
 #include <cairn/alloc/best_fit.hpp>
 #include <cairn/alloc/builder.hpp>
 #include <cairn/alloc/concurrent_heap.hpp>
 #include <cairn/alloc/concurrent_pool.hpp>
+#include <cairn/alloc/double_ended_arena.hpp>
 #include <cairn/alloc/frame_arena.hpp>
 #include <cairn/alloc/growing_arena.hpp>
 #include <cairn/alloc/half_fit.hpp>
@@ -43,7 +45,11 @@ public:
         run = [](const void* a) { (*static_cast<const Act*>(a))(); };
     }
     static void begin() noexcept { points = 0; }
-    static void stop() noexcept { run = nullptr; }
+    /// After a cell that stopped: on Windows cells run in one process.
+    static void forget() noexcept {
+        run = nullptr;
+        held = 0;
+    }
     [[nodiscard]] static bool has_acted() noexcept { return run == nullptr; }
 
     static void* allocate(std::size_t size, alignment align) noexcept {
@@ -98,6 +104,7 @@ void expect_points(const char* name, const cause<World> (&causes)[Causes],
                    const deed<World> (&deeds)[Deeds]) {
     for (const cause<World>& why : causes) {
         std::size_t points = 0;
+        acting_memory::forget();
         expect(name, why.name, "nothing", true, [&] {
             World world;
             acting_memory::begin();
@@ -112,6 +119,7 @@ void expect_points(const char* name, const cause<World> (&causes)[Causes],
         }
         for (const deed<World>& what : deeds) {
             const auto at = [&](std::size_t point) {
+                acting_memory::forget();
                 {
                     World world;
                     const auto once = [&] { what.run(world); };
@@ -378,6 +386,18 @@ constexpr deed<World> deeds_of_trim[] = {
      }},
 };
 
+template <class World>
+void expect_end_of_arena(const char* name) {
+    const cause<World> end[] = {{"ends", [](World& w) { w.owner.reset(); }}};
+    const deed<World> uses[] = {
+        {"takes one", [](World& w) { w.take(32); }, false},
+        {"gives one",
+         [](World& w) { w.from->deallocate(w.list[0].at, w.list[0].size, default_alignment); },
+         false},
+    };
+    expect_points(name, end, uses);
+}
+
 TEST(callbacks, of_the_upstream_of_an_arena) {
     expect_points("growing_arena", causes_of_arenas<growing_world>, deeds_of_arenas<growing_world>);
     expect_points("growing_arena", causes_of_arenas<growing_world>, deeds_of_trim<growing_world>);
@@ -390,9 +410,131 @@ TEST(callbacks, of_the_upstream_of_an_arena) {
     expect_points("frame_arena", causes_of_arenas<frame_world>, deeds_of_arenas<frame_world>);
     expect_points("array_recycler", causes_of_arenas<recycling_world>,
                   deeds_of_arenas<recycling_world>);
-    const cause<growing_world> end[] = {{"ends", [](growing_world& w) { w.owner.reset(); }}};
-    const deed<growing_world> uses[] = {{"takes one", [](growing_world& w) { w.take(32); }, false}};
-    expect_points("growing_arena", end, uses);
+    expect_end_of_arena<growing_world>("growing_arena");
+    expect_end_of_arena<frame_world>("frame_arena");
+    expect_end_of_arena<recycling_world>("array_recycler");
+}
+
+// ---- arenas of one region: their upstream is called at their end alone
+
+struct fixed_world : blocks<arena> {
+    fixed_world() : blocks{std::size_t{4096}, allocator_ref{upstream}} { take(100, 2); }
+    void expect_whole() {}
+};
+struct two_ended_world {
+    void expect_whole() {}
+    std::optional<double_ended_arena> owner{std::in_place, std::size_t{4096},
+                                            allocator_ref{upstream}};
+    double_ended_arena* from = &*owner;
+};
+
+TEST(callbacks, of_the_upstream_of_an_arena_of_one_region) {
+    const cause<fixed_world> end[] = {{"ends", [](fixed_world& w) { w.owner.reset(); }}};
+    const deed<fixed_world> uses[] = {
+        {"takes one", [](fixed_world& w) { check(w.from->allocate(32) == nullptr, "refused"); }},
+        {"gives one",
+         [](fixed_world& w) {
+             w.from->deallocate(w.list[0].at, w.list[0].size, default_alignment);
+         },
+         false},
+    };
+    expect_points("arena", end, uses);
+    using world = two_ended_world;
+    const cause<world> ends[] = {{"ends", [](world& w) { w.owner.reset(); }}};
+    const deed<world> takes[] = {
+        {"takes one", [](world& w) { check(w.from->low().allocate(32) == nullptr, "refused"); }},
+        {"takes one of the high end",
+         [](world& w) { check(w.from->high().allocate(32) == nullptr, "refused"); }},
+    };
+    expect_points("double_ended_arena", ends, takes);
+}
+
+// ---- arenas of many jobs
+
+struct job_world {
+    job_world() {
+        first = owner->begin();
+        take(100);
+    }
+    void take(std::size_t size) {
+        auto memory = owner->local(first);
+        check(memory.allocate(size) != nullptr, "memory");
+    }
+    void begin_many() {
+        for (int i = 0; i < 33; ++i) {
+            const auto other = from->begin();
+            check(static_cast<bool>(other), "memory");
+            tags[count++] = other;
+        }
+    }
+    void end_all() {
+        while (count != 0) { owner->end(tags[--count]); }
+        owner->end(std::exchange(first, {}));
+    }
+    ~job_world() {
+        if (owner) { end_all(); }
+    }
+    void expect_whole() {
+        if (!owner) { return; }
+        if (owner->is_live(first)) { take(100); }
+        end_all();
+        check(owner->stats().tag_count == 0 && owner->stats().block_count == 0, "all tags ended");
+    }
+
+    std::optional<tagged_arenas> owner{std::in_place, allocator_ref{upstream},
+                                       tagged_arenas::options{.block_size = 4096}};
+    tagged_arenas* from = &*owner;
+    tagged_arenas::tag first;
+    tagged_arenas::tag tags[128];
+    int count = 0;
+};
+
+TEST(callbacks, of_the_upstream_of_tagged_arenas) {
+    using world = job_world;
+    const cause<world> causes[] = {
+        {"begins tags", [](world& w) { w.begin_many(); }},
+        {"takes blocks",
+         [](world& w) {
+             for (int i = 0; i < 20; ++i) { w.take(900); }
+         }},
+        {"takes a large block", [](world& w) { w.take(9000); }},
+        {"ends a tag",
+         [](world& w) {
+             const auto other = w.owner->begin();
+             {
+                 auto memory = w.owner->local(other);
+                 check(memory.allocate(9000) != nullptr, "memory");
+             }
+             w.owner->end(other);
+         }},
+        {"reserves", [](world& w) { check(w.owner->reserve(20'000), "memory"); }},
+        {"trims",
+         [](world& w) {
+             check(w.owner->reserve(20'000), "memory");
+             (void)w.owner->trim();
+         }},
+    };
+    const deed<world> deeds[] = {
+        {"begins tags", [](world& w) { w.begin_many(); }},
+        {"takes one", [](world& w) { w.take(900); }},
+        {"takes a large block", [](world& w) { w.take(9000); }},
+        {"reserves", [](world& w) { check(w.owner->reserve(20'000), "memory"); }},
+        {"trims", [](world& w) { (void)w.owner->trim(); }},
+        {"looks", [](world& w) { (void)w.owner->stats(); }},
+    };
+    expect_points("tagged_arenas", causes, deeds);
+    struct unused_world : job_world {
+        unused_world() {
+            check(owner->reserve(20'000), "memory");
+            end_all();
+        }
+    };
+    const cause<unused_world> end[] = {{"ends", [](unused_world& w) { w.owner.reset(); }}};
+    const deed<unused_world> uses[] = {
+        {"begins tags", [](unused_world& w) { w.begin_many(); }, false},
+        {"reserves", [](unused_world& w) { (void)w.from->reserve(20'000); }, false},
+    };
+    expect_points("tagged_arenas", end, uses);
 }
 
 // ---- heaps whose blocks move, and builders
@@ -512,6 +654,7 @@ struct offsets_world {
         }
     }
     void expect_whole() {
+        if (!owner) { return; }
         look();
         heap.validate();
         add(20);
@@ -519,7 +662,8 @@ struct offsets_world {
         heap.validate();
     }
 
-    offset_heap heap{1 << 20, allocator_ref{upstream}};
+    std::optional<offset_heap> owner{std::in_place, 1 << 20, allocator_ref{upstream}};
+    offset_heap& heap = *owner;
     offset_allocation list[1024];
     int count = 0;
 };
@@ -555,6 +699,12 @@ TEST(callbacks, of_the_upstream_of_an_offset_heap) {
         {"removes", [](world& w) { w.remove_every_second(); }},
     };
     expect_points("offset_heap", causes, deeds);
+    const cause<world> end[] = {{"ends", [](world& w) { w.owner.reset(); }}};
+    const deed<world> uses[] = {
+        {"adds", [](world& w) { check(!w.heap.allocate(48), "refused"); }},
+        {"removes", [](world& w) { w.heap.deallocate(w.list[0]); }, false},
+    };
+    expect_points("offset_heap", end, uses);
 }
 
 struct building_world {
@@ -573,11 +723,12 @@ struct building_world {
         look();
         push(100);
         look();
+        const std::size_t room = list->capacity() * sizeof(int);  // which none gives back in parts
         const slice<int> all = list->finish();
         check(all.size() >= 100, "all elements are there");
-        acting_memory::deallocate(all.data(), all.size_bytes(), alignment::of<int>());
+        acting_memory::deallocate(all.data(), room, alignment::of<int>());
     }
-    struct exact {  // a list of elements gives its unused room back
+    struct exact {
         static void* allocate(std::size_t size, alignment align) noexcept {
             return acting_memory::allocate(size, align);
         }
@@ -590,6 +741,7 @@ struct building_world {
     };
     static inline exact memory;
     std::optional<builder<int>> list{std::in_place, allocator_ref{memory}, 1};
+    builder<int>* from = &*list;
 };
 
 TEST(callbacks, of_the_upstream_of_a_builder) {
@@ -601,6 +753,25 @@ TEST(callbacks, of_the_upstream_of_a_builder) {
         {"finishes", [](world& w) { (void)w.list->finish(); }, false},
     };
     expect_points("builder", causes, deeds);
+    struct full_world : building_world {
+        full_world() { push(20); }
+    };
+    const cause<full_world> end[] = {{"ends", [](full_world& w) { w.list.reset(); }}};
+    const deed<full_world> uses[] = {
+        {"pushes", [](full_world& w) { (void)w.from->push_back(1); }, false},
+        {"finishes", [](full_world& w) { (void)w.from->finish(); }, false},
+    };
+    expect_points("builder", end, uses);
+    struct empty_world : building_world {
+        empty_world() {
+            push(20);
+            while (!list->empty()) { list->pop_back(); }
+        }
+    };
+    const cause<empty_world> gives[] = {
+        {"finishes without elements", [](empty_world& w) { (void)w.list->finish(); }}};
+    const deed<empty_world> pushes[] = {{"pushes", [](empty_world& w) { w.push(1); }}};
+    expect_points("builder", gives, pushes);
 }
 
 // ---- a heap of many threads

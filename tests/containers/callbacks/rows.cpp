@@ -303,7 +303,8 @@ public:
                 if constexpr (requires { c->retire(last, 2); }) {
                     for (int i = 0; i < 20; ++i) {
                         insert(6);
-                        check(c->retire(last, 2) || !c->contains(last), "memory");
+                        has_ended = false;
+                        check(c->retire(last, 2) || has_ended, "memory");
                     }
                 }
                 return;
@@ -364,6 +365,7 @@ public:
     }
     void do_it(act what) {
         C* const all = &*c;
+        has_ended = what == act::clear || what == act::move || what == act::assign;
         switch (what) {
             case act::find:
                 return look_up();
@@ -434,6 +436,7 @@ private:
     std::size_t count = 0;
     bool is_erasing = false;  // object 1
     bool is_ending = false;   // the objects that handles named before
+    bool has_ended = false;   // the last object, by what was done meanwhile
 };
 
 struct cell {
