@@ -148,7 +148,7 @@ void allocator_watch::expect_not_moved_from(const void* object, const char* type
                  {.kind = misuse_kind::moved_from, .object = object, .type = type, .name = name_});
 }
 
-// Out of line: an optimizer leaves out what a destructor writes into its object.
+// Never inlined: an optimizer leaves out what a destructor writes into its object.
 void allocator_watch::end() noexcept {
     forget_name();
     ended_ = true;

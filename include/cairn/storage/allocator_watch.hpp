@@ -42,7 +42,7 @@ public:
     /// Its allocator ends now. What follows is a mistake: a call of its upstream, which comes back,
     /// or of a static object that ends later. The mark stays in the memory of the object, as far as
     /// nothing else is there.
-    void end() noexcept;
+    [[CAIRN_NOINLINE]] void end() noexcept;
     void expect_not_ended(const void* object, const char* type) const noexcept;
 
     /// Lists `object`, of which this is a member, as `name`; nullptr: takes it off the list.
