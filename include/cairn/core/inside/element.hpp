@@ -7,8 +7,9 @@
 //
 // The assertion inside the concept says one sentence. The concept then is false, so that the
 // compiler does not go on with the class and its hundred errors about pointers to references.
+// So a program cannot ask: `requires { typename packed_array<const int>; }` is an error, not false.
 //
-// Cost: none at run time. It needs no header: fwd.hpp includes it.
+// Cost: none at run time. It includes <cstddef> alone: fwd.hpp includes it.
 #pragma once
 
 #include <cstddef>
