@@ -45,7 +45,6 @@ void concurrent_pool::reset() noexcept {
 /// lock. What only looks finds no slot.
 void concurrent_pool::begin_end() noexcept {
     serial = ended_serial;
-    grow_lock_.enter();
     depot_.forget_slots();
 }
 

@@ -39,6 +39,7 @@ concurrent_pool::~concurrent_pool() {
     detail::cache_registry::leave(*this);
     // Off the list of names before the chunks go: a report must not look for an address in them.
     if (options_.name != nullptr) { set_name(nullptr); }
+    grow_lock_.enter();  // release_this_thread() of the upstream does nothing from here on
     if constexpr (asserts_enabled) { begin_end(); }
     const std::size_t count = std::exchange(chunk_count_, 0);  // look-ups find none meanwhile
     for (std::size_t i = 0; i < count; ++i) { give_chunk_back(*chunks_[i]); }
