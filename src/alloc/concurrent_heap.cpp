@@ -318,7 +318,7 @@ bool concurrent_heap::reserve(std::size_t size) noexcept {
 
 void concurrent_heap::release_this_thread() noexcept {
     // A stack of the cache is being filled there.
-    if (!units_.is_in_turn()) { detail::cache_registry::detach(*this); }
+    if (!units_.upstream_lock().is_mine()) { detail::cache_registry::detach(*this); }
 }
 
 }}  // namespace cairn::CAIRN_FLAVOUR

@@ -143,7 +143,7 @@ bool concurrent_heap_registry::mend(cache_owner& o, thread_cache& c) noexcept {
 void concurrent_heap_registry::after_fork(cache_owner& o, bool) noexcept {
     for (auto& bin : heap_of(o).bins_) { bin.lock().forget_holder(); }
     heap_of(o).units_.lock().forget_holder();
-    heap_of(o).units_.forget_turn();
+    heap_of(o).units_.upstream_lock().forget_holder();
 }
 
 }}  // namespace cairn::CAIRN_FLAVOUR

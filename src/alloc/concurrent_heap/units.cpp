@@ -10,7 +10,6 @@
 #include <cairn/core/poison.hpp>
 #include <cairn/os/page_allocator.hpp>
 #include <cairn/os/system_allocator.hpp>
-#include <cairn/os/thread_identity.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 namespace {
@@ -228,24 +227,12 @@ bool unit_store::resize(unit_record& r, std::size_t count) noexcept {
 // ------------------------------------------------------------------------------------------------
 // segments
 
-bool unit_store::is_in_turn() const noexcept {
-    return thread_in_turn_.load(memory_order::relaxed) == &this_thread;
-}
-
 /// Calls upstream. Where that comes back to the heap on this thread, it asks once more and does not
-/// wait for itself. (Relaxed: a thread finds its own address only where it stored it.)
+/// wait for itself.
 template <class Call>
 decltype(auto) unit_store::in_turn(Call call) noexcept {
-    if (!needs_lock_ || is_in_turn()) { return call(); }
+    if (!needs_lock_ || upstream_lock_.is_mine()) { return call(); }
     const lock_scope held{upstream_lock_};
-    struct turn {
-        explicit turn(atomic<const void*>& of) noexcept : thread{of} {
-            thread.store(&this_thread, memory_order::relaxed);
-        }
-        ~turn() { thread.store(nullptr, memory_order::relaxed); }
-        atomic<const void*>& thread;
-    };
-    const turn mine{thread_in_turn_};
     return call();
 }
 

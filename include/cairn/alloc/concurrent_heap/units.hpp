@@ -20,6 +20,7 @@
 #include <cairn/alloc/concurrent_heap/unit_map.hpp>
 #include <cairn/alloc/inside/slot_bin.hpp>
 #include <cairn/core/allocator_ref.hpp>
+#include <cairn/os/inside/upstream_mutex.hpp>
 #include <cairn/storage/allocator_watch.hpp>
 #include <cairn/storage/work_limit.hpp>
 
@@ -126,13 +127,7 @@ public:
     [[nodiscard]] std::size_t segment_size() noexcept;
     [[nodiscard]] std::size_t free_size() noexcept;
     [[nodiscard]] mutex& lock() noexcept { return lock_; }
-    /// True on the thread whose call of upstream runs now.
-    [[nodiscard]] bool is_in_turn() const noexcept;
-    /// In the child of a fork(), where the thread that asked does not exist.
-    void forget_turn() noexcept {
-        upstream_lock_.forget_holder();
-        thread_in_turn_.store(nullptr, memory_order::relaxed);
-    }
+    [[nodiscard]] upstream_mutex& upstream_lock() noexcept { return upstream_lock_; }
     /// Requires, both: the lock is held.
     [[nodiscard]] std::size_t segment_size_held() const noexcept { return segment_size_; }
     [[nodiscard]] unit_segment* first_segment() const noexcept { return segments_; }
@@ -170,9 +165,8 @@ private:
     const void* heap_;
     const allocator_watch& watch_;
     mutex lock_;
-    mutex upstream_lock_;  // one thread at a time asks an upstream that is not the system
-    atomic<const void*> thread_in_turn_{nullptr};  // its thread_identity
-    bool has_pages_;                               // the upstream is the system
+    upstream_mutex upstream_lock_;  // one thread at a time asks an upstream that is not the system
+    bool has_pages_;                // the upstream is the system
     bool needs_lock_;
     atomic<bool> may_grow_{true};
     std::uint64_t bins_with_runs_ = 0;
